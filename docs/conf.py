@@ -1,0 +1,41 @@
+"""Configuration of the documentation (Sphinx)."""
+
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+
+metadata = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+project = metadata["name"]
+release = version = metadata["version"]
+author = "stfem developers"
+copyright = f"2026, {author}"
+
+extensions = ["myst_parser", "sphinx.ext.mathjax", "sphinx_copybutton"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath", "amsmath", "substitution", "deflist"]
+myst_heading_anchors = 3
+math_numfig = False
+html_theme = "pydata_sphinx_theme"
+html_title = "stfem"
+html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+
+
+def _benchmark_tables() -> str:
+    """Tables that the benchmarks have written; no number of this documentation is typed by hand."""
+    tables = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
+    if not tables:
+        return "*No results yet: run the command above, then build the documentation again.*"
+    return "\n\n".join(table.read_text(encoding="utf-8").strip() for table in tables)
+
+
+def _demo_picture() -> str:
+    """Picture that `stfem demo` has written, where it has."""
+    if not (HERE / "images" / "demo.png").exists():
+        return ""
+    return "![Effectivity against the diffusion, split and unsplit](images/demo.png)"
+
+
+myst_substitutions = {"benchmark_tables": _benchmark_tables(), "demo_picture": _demo_picture()}

@@ -1,0 +1,26 @@
+"""Data of a problem: mesh-independent scalar fields with exact or remainder-bounded projections (T4.6)."""
+
+from stfem.data.approximated import Approximated
+from stfem.data.base import Data, Projection, Slab
+from stfem.data.bernstein import polynomial_range
+from stfem.data.callables import CallableData, checked_function
+from stfem.data.constant import Constant
+from stfem.data.normalise import as_data
+from stfem.data.polynomial import Polynomial
+from stfem.data.trigonometric import Trigonometric, cosine, sine
+
+__all__ = [
+    "Approximated",
+    "CallableData",
+    "Constant",
+    "Data",
+    "Polynomial",
+    "Projection",
+    "Slab",
+    "Trigonometric",
+    "as_data",
+    "checked_function",
+    "cosine",
+    "polynomial_range",
+    "sine",
+]

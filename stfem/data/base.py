@@ -1,0 +1,127 @@
+"""What every datum of a problem (u_0, g, b, c) can do: values, projections with remainder bounds, suprema."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stfem.meshes.grid import TensorGrid
+
+__all__ = ["Array", "Data", "Projection", "Slab"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Slab:
+    """Time slab [start, stop] on which a projection keeps Legendre modes 0..degree in time."""
+
+    start: float
+    stop: float
+    degree: int
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.start) and math.isfinite(self.stop) and self.start < self.stop):
+            raise ValueError(f"Slab: expected finite start < stop, got [{self.start}, {self.stop}]")
+        if self.degree < 0:
+            raise ValueError(f"Slab: expected degree >= 0, got {self.degree}")
+
+    @property
+    def duration(self) -> float:
+        """Length of the slab."""
+        return self.stop - self.start
+
+    @property
+    def midpoint(self) -> float:
+        """Centre of the slab."""
+        return 0.5 * (self.start + self.stop)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Cellwise L2-orthogonal projection Pf of a datum f with bounds of what it leaves out (T4.6).
+
+    Attributes
+    ----------
+    coefficients : array
+        Orthonormal Legendre modes; axes (p_1..p_d, cells...) at a fixed time,
+        (p_t, p_1..p_d, cells...) on a slab.
+    remainder_l2 : float
+        Upper bound of ||f - Pf|| in L2(Omega) at a fixed time, in L2(Omega x slab) on a slab.
+    remainder_sup : float
+        Upper bound of sup |f - Pf| on the same set.
+
+    The bounds are proved unless the datum has an `assumption`.
+    """
+
+    coefficients: Array
+    remainder_l2: float
+    remainder_sup: float
+
+
+class Data(ABC):
+    """Scalar field f(x, t), independent of any mesh."""
+
+    dim: int
+    __array_ufunc__ = None  # lets numpy scalars on the left of + - * defer to the reflected operator
+
+    @abstractmethod
+    def __call__(self, x: ArrayLike, t: float = 0.0) -> Array:
+        """Values at points x of shape (dim, ...); the result has shape x.shape[1:]."""
+
+    @abstractmethod
+    def project(self, grid: TensorGrid, degree: int, time: float | Slab) -> Projection:
+        """Project onto Legendre modes 0..degree per direction, at a fixed time or on a slab."""
+
+    @abstractmethod
+    def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:
+        """Upper bound of |f| on (0, L_1) x ... x (0, L_d) x [start, stop]."""
+
+    @property
+    @abstractmethod
+    def constant(self) -> bool:
+        """Whether f depends neither on x nor on t."""
+
+    @property
+    @abstractmethod
+    def time_dependent(self) -> bool:
+        """Whether f depends on t."""
+
+    @property
+    @abstractmethod
+    def is_zero(self) -> bool:
+        """Whether f vanishes identically (False where that is not known)."""
+
+    @property
+    def assumption(self) -> str | None:
+        """One sentence saying what is not proved about `project` and `sup`, None when all is proved."""
+        return None
+
+    def derivative(self, direction: int) -> Data:
+        """Partial derivative in space direction 0..dim-1, where it is known exactly."""
+        raise TypeError(f"{type(self).__name__}: derivative is not known exactly")
+
+    def time_derivative(self) -> Data:
+        """Partial derivative in time, where it is known exactly."""
+        raise TypeError(f"{type(self).__name__}: time derivative is not known exactly")
+
+    def _points(self, x: ArrayLike) -> Array:
+        points = np.asarray(x, dtype=np.float64)
+        if points.ndim == 0 or points.shape[0] != self.dim:
+            raise ValueError(f"x: expected shape ({self.dim}, ...), got {points.shape}")
+        return points
+
+    def _check_direction(self, direction: int) -> None:
+        if not 0 <= direction < self.dim:
+            raise ValueError(f"direction: expected 0..{self.dim - 1}, got {direction}")
+
+    def _check(self, grid: TensorGrid, degree: int) -> None:
+        if grid.dim != self.dim:
+            raise ValueError(f"grid: expected dimension {self.dim}, got {grid.dim}")
+        if degree < 0:
+            raise ValueError(f"degree: expected >= 0, got {degree}")

@@ -1,0 +1,60 @@
+"""Whatever a user passes for u_0, g, b or c, as a tuple of Data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stfem.data.base import Data
+from stfem.data.callables import CallableData, CheckedFunction, real_array
+from stfem.data.constant import Constant
+
+__all__ = ["as_data"]
+
+
+def as_data(value: object, dim: int, components: int, name: str, with_time: bool = True) -> tuple[Data, ...]:
+    """One Data per component.
+
+    Parameters
+    ----------
+    value : object
+        A number (the same for all components), an array of `components` numbers, a Data (one component), a
+        tuple or list of `components` numbers, Data or callables, or one callable with values as
+        CheckedFunction says.
+    dim, components : int
+        Number of space dimensions and of components.
+    name : str
+        What the data are called in messages.
+    with_time : bool
+        Whether callables take (x, t) or only (x).
+
+    Returns
+    -------
+    tuple of `components` Data
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape, number of components or dimension, or a number that is not finite.
+    TypeError
+        For complex or non-numeric values.
+    """
+    names = [name] if components == 1 else [f"{name}[{i}]" for i in range(components)]
+    if isinstance(value, Data):
+        if value.dim != dim:
+            raise ValueError(f"{name}: expected data of dimension {dim}, got dimension {value.dim}")
+        if components != 1:
+            raise ValueError(f"{name}: expected {components} components, got one Data")
+        return (value,)
+    if isinstance(value, (tuple, list)):
+        if len(value) != components:
+            raise ValueError(f"{name}: expected {components} components, got {len(value)}")
+        return tuple(as_data(v, dim, 1, n, with_time)[0] for v, n in zip(value, names, strict=True))
+    if callable(value):
+        function = CheckedFunction(value, dim, components, name, with_time)
+        return tuple(CallableData(function, dim, n, with_time, i) for i, n in enumerate(names))
+    numbers = real_array(value, name)
+    if numbers.ndim > 1 or (numbers.ndim == 1 and numbers.shape != (components,)):
+        raise ValueError(f"{name}: expected a number or shape ({components},), got shape {numbers.shape}")
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name}: expected finite numbers, got {value!r}")
+    return tuple(Constant(v, dim) for v in np.broadcast_to(numbers, (components,)).tolist())

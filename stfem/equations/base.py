@@ -1,0 +1,124 @@
+"""What an equation is: pointwise physics, no mesh."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from stfem.data import Constant, Data
+from stfem.data.base import Array
+from stfem.equations.probe import check_equation
+from stfem.equations.stability import Stability
+
+
+class Equation(ABC):
+    """∂_t u + ∇·f(u, x, t) + c u − ∇·(D∇u) = g (T1.1) for m components in d dimensions; D acts on the components with weight 1.
+
+    A user's own equation derives from this class; `check` compares its Jacobian with its flux once, when a problem is built.
+
+    Parameters
+    ----------
+    dim
+        Space dimension d.
+    components
+        Number of components m.
+    diffusion
+        D = εA: a number ≥ 0 or a symmetric positive semi-definite matrix ``(d, d)``, in length²/time.
+    reaction
+        Coefficient c (`Data` or number), in 1/time.
+    diffused
+        Weight 0 or 1 per component.
+
+    Raises
+    ------
+    ValueError
+        For a diffusion that is negative, not symmetric, not positive semi-definite or of the wrong shape.
+    """
+
+    #: f(u) = b(x, t) u.
+    linear: bool = False
+    #: Polynomial degree of f in u, None where f is not a polynomial.
+    flux_degree: int | None = None
+
+    def __init__(
+        self,
+        dim: int,
+        components: int = 1,
+        diffusion: object = 0.0,
+        diffused: tuple[float, ...] | None = None,
+        reaction: float | Data = 0.0,
+    ) -> None:
+        if dim not in (1, 2, 3):
+            raise ValueError(f"dim: expected 1, 2 or 3, got {dim!r}")
+        self.dim, self.components = dim, components
+        self.diffusion = diffusion_matrix(diffusion, dim)
+        self.reaction: Data = reaction if isinstance(reaction, Data) else Constant(reaction, dim)
+        self.diffused = diffused if diffused is not None else (1.0,) * components
+        if len(self.diffused) != components or any(weight not in (0.0, 1.0) for weight in self.diffused):
+            raise ValueError(f"diffused: expected {components} weights 0 or 1, got {self.diffused}")
+
+    @abstractmethod
+    def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
+        """f_i(u, x, t): u ``(m, …)``, x ``(d, …)`` broadcastable to u[0]; result like u."""
+
+    @abstractmethod
+    def jacobian_product(self, u: Array, v: Array, x: Array, t: float, direction: int) -> Array:
+        """f_i'(u) v, like u."""
+
+    @abstractmethod
+    def wave_speed(self, u: Array, x: Array, t: float, direction: int) -> Array:
+        """Largest |eigenvalue| of f_i'(u), shape of u[0], in length/time."""
+
+    @property
+    @abstractmethod
+    def stability(self) -> Stability:
+        """What turns residual norms into an error bound."""
+
+    def sonic_points(self, direction: int) -> tuple[float, ...] | None:
+        """States of a scalar equation where f_i' may change sign, None where they are not known."""
+        return None
+
+    @property
+    def velocity(self) -> tuple[Data, ...]:
+        """b, one `Data` per direction, of a linear equation."""
+        raise TypeError(f"{type(self).__name__}: only a linear equation has a velocity field")
+
+    @property
+    def velocity_divergence(self) -> tuple[Data, ...]:
+        """Data that sum to ∇·b, of a linear equation."""
+        raise TypeError(f"{type(self).__name__}: only a linear equation has a velocity field")
+
+    def probe_states(self, rng: np.random.Generator, count: int) -> Array:
+        """Admissible random states ``(m, count)`` for `check`."""
+        return rng.uniform(0.5, 1.5, (self.components, count))
+
+    def check(self) -> None:
+        """Compare shapes, wave speeds, and the Jacobian with differences of the flux, at random states and points.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Names the method, with expected and got.
+        """
+        check_equation(self)
+
+
+def diffusion_matrix(diffusion: object, dim: int) -> Array:
+    """D as a checked ``(d, d)`` array."""
+    given = np.asarray(diffusion, dtype=float)
+    matrix = given * np.eye(dim) if given.ndim == 0 else given.copy()
+    if matrix.shape != (dim, dim):
+        raise ValueError(
+            f"diffusion: expected a number or a matrix of shape ({dim}, {dim}), got shape {given.shape}"
+        )
+    if not np.all(np.isfinite(matrix)):
+        raise ValueError(f"diffusion: expected finite numbers, got {diffusion!r}")
+    if not np.array_equal(matrix, matrix.T):
+        raise ValueError(f"diffusion: expected a symmetric matrix, got {matrix.tolist()}")
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest < -1e-14 * float(np.abs(matrix).max()):
+        raise ValueError(
+            f"diffusion: expected a positive semi-definite matrix, got smallest eigenvalue {smallest:g}"
+        )
+    return matrix

@@ -1,0 +1,86 @@
+"""One-sided stability of an equation: what turns residual norms into error bounds (T4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stfem.data import Data
+from stfem.data.base import Array
+
+__all__ = ["Growth", "GrowthForm", "Stability"]
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthForm:
+    """One candidate Σ_{c,i} gradient[c, i] ∂_iû_c + Σ coefficient · data + Σ_c source[c] g_c for the rate 2μ (T4.1).
+
+    Attributes
+    ----------
+    gradient : array of shape (m, d)
+        Coefficients of the gradient of û.
+    data : tuple of (float, Data)
+        Added fields with their coefficients, in 1/time.
+    source : array of shape (m,)
+        Coefficients of the source g.
+    """
+
+    gradient: Array
+    data: tuple[tuple[float, Data], ...]
+    source: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """2μ ≤ sup over x of the largest of the forms; not below zero where `positive` (T4).
+
+    Attributes
+    ----------
+    forms : tuple of GrowthForm
+        Candidates.
+    positive : bool
+        Whether the supremum must not be taken below zero.
+    assumption : str or None
+        One sentence where a constant in the forms is not proved.
+    """
+
+    forms: tuple[GrowthForm, ...]
+    positive: bool = False
+    assumption: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """y equivalent to ‖e‖², e = u − û, with y' + … ≤ 2μ y + 2a √y + … (T4.1).
+
+    Attributes
+    ----------
+    growth : callable (lower, upper) -> Growth
+        The rate for states with components in [lower, upper] (arrays of shape (m,)).
+    needs_range : bool
+        Whether the rate depends on the range of u and û.
+    residual_weight : callable or None
+        w(û), like û: a² = Σ_c ∫ w_c R_c²; None stands for 1.
+    residual_weight_bound : tuple of float or None
+        Upper bounds of w on the state set, one per component; None stands for 1.
+    error_factor : float
+        ‖e‖ ≤ error_factor √y.
+    relative_entropy : callable or None
+        Pointwise density of y for (u, û): z_0² = ∫ relative_entropy(u_0, û(0)); None stands for |u − û|².
+    relative_entropy_bound : tuple of float or None
+        Upper bounds κ_c on the state set with density ≤ Σ_c κ_c e_c².
+    state_set : (lower, upper) or None
+        Arrays of shape (m,): û is checked to stay inside, u is assumed to.
+    assumptions : tuple of str
+        What the bound takes for granted of the solution.
+    """
+
+    growth: Callable[[Array, Array], Growth]
+    needs_range: bool = False
+    residual_weight: Callable[[Array], Array] | None = None
+    residual_weight_bound: tuple[float, ...] | None = None
+    error_factor: float = 1.0
+    relative_entropy: Callable[[Array, Array], Array] | None = None
+    relative_entropy_bound: tuple[float, ...] | None = None
+    state_set: tuple[Array, Array] | None = None
+    assumptions: tuple[str, ...] = ()

@@ -1,0 +1,135 @@
+"""The result of an estimate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stfem.spaces.stencil import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A-posteriori error bound of one computation; every norm is over Ω, unsquared unless the name ends in ``_sq``.
+
+    Attributes
+    ----------
+    bound
+        Bound of sup_t ‖u − û‖_{L²} (T4.2).
+    bound_final
+        Bound of ‖u(T) − û(T)‖_{L²}.
+    bound_energy
+        Bound of ( sup‖u − û‖² + ∫‖D^{1/2}∇(u − û)‖² )^{1/2} (T4.3). None for an estimator without one.
+    bound_l1
+        Scalar problems: bound of ‖u(T) − û(T)‖_{L¹} (T4.4), else None.
+    enclosure
+        (lower, upper) of ‖u(T) − u_h(T)‖_{L²} (T4.5).
+    parts
+        "initial" z_0, "hyperbolic" Σα, "parabolic" √Σβ, "temporal" (share of the time stepping inside the hyperbolic part),
+        "growth" (exponential factor).
+    indicators_sq
+        Per cell ``(N_1, …, N_d)``; the sum is (Σα)² + Σβ (T4.7).
+    guaranteed
+        Whether every norm and supremum is exact or carries a proved remainder (T4.6); derived, never set.
+    assumptions
+        Sentences: what is taken for granted of the exact solution, and what is not proved.
+    error, error_final, error_energy, error_dg
+        True errors sup‖u − û‖, at T, in the energy norm, and ‖u(T) − u_h(T)‖; None without an exact solution.
+    history
+        Arrays over slabs: "time", "bound", "hyperbolic", "parabolic", "growth", "member", "temporal".
+    facts
+        Numbers that describe the run: steps, slabs, degrees, cells, seconds, ….
+    """
+
+    bound: float
+    bound_final: float
+    bound_energy: float | None
+    bound_l1: float | None
+    enclosure: tuple[float, float]
+    parts: Mapping[str, float]
+    indicators_sq: Array
+    assumptions: tuple[str, ...]
+    unproved: tuple[str, ...]
+    error: float | None = None
+    error_final: float | None = None
+    error_energy: float | None = None
+    error_dg: float | None = None
+    history: Mapping[str, Array] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def guaranteed(self) -> bool:
+        """True where nothing in the bound is unproved (the assumptions about u itself are listed in `assumptions`)."""
+        return not self.unproved
+
+    @property
+    def effectivity(self) -> float | None:
+        """bound / error, ≥ 1 when reliable; None without an exact solution or for a vanishing error."""
+        return _ratio(self.bound, self.error)
+
+    @property
+    def effectivity_energy(self) -> float | None:
+        """bound_energy / error_energy."""
+        return _ratio(self.bound_energy, self.error_energy)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, lists and strings, ready for JSON."""
+        result: dict[str, Any] = {}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            result[entry.name] = _plain(value)
+        result["guaranteed"] = self.guaranteed
+        result["effectivity"] = self.effectivity
+        result["effectivity_energy"] = self.effectivity_energy
+        return result
+
+    def to_json(self, path: str | Path) -> None:
+        """Write `to_dict` to a file."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Bound over time with its parts; returns the figure and writes it where a path is given."""
+        from stfem.plotting import plot_estimate
+
+        return plot_estimate(self, path)
+
+    def __str__(self) -> str:
+        def number(value: float | None) -> str:
+            return "unknown" if value is None else f"{value:.4e}"
+
+        lines = [
+            f"bound   sup ‖u−û‖      {number(self.bound)}   true {number(self.error)}   effectivity {_short(self.effectivity)}",
+            f"bound   ‖u−û‖ at T     {number(self.bound_final)}   true {number(self.error_final)}",
+            f"bound   energy norm    {number(self.bound_energy)}   true {number(self.error_energy)}",
+            f"inside  ‖u−u_h‖ at T   [{self.enclosure[0]:.4e}, {self.enclosure[1]:.4e}]   true {number(self.error_dg)}",
+            "parts   " + "  ".join(f"{name} {value:.3g}" for name, value in self.parts.items()),
+            "guaranteed" if self.guaranteed else "not guaranteed: " + "; ".join(self.unproved),
+        ]
+        if self.assumptions:
+            lines.append("assuming " + "; ".join(self.assumptions))
+        return "\n".join(lines)
+
+
+def _ratio(bound: float | None, error: float | None) -> float | None:
+    return bound / error if bound is not None and error else None
+
+
+def _short(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(entry) for entry in value]
+    return value

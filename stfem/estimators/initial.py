@@ -1,0 +1,61 @@
+"""Bounds of the initial error û(0) − u_0 (T2.0, T4.2, T4.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stfem.meshes.grid import TensorGrid
+from stfem.problems import Problem
+from stfem.spaces.legendre import gauss
+from stfem.spaces.stencil import Array
+from stfem.spaces.tensor import point_coordinates, values_at, weighted_gauss
+
+
+@dataclass(frozen=True)
+class InitialError:
+    """Sizes of e(0) = u_0 − û(0).
+
+    Attributes
+    ----------
+    stability
+        z_0 in the norm of the stability framework.
+    l1
+        Bound of ‖e(0)‖_{L¹}.
+    mean
+        Bound of |∫_Ω e(0)|.
+    unproved
+        Sentences about what is not proved.
+    """
+
+    stability: float
+    l1: float
+    mean: float
+    unproved: tuple[str, ...]
+
+
+def initial_error(problem: Problem, grid: TensorGrid, degree: int, field: Array) -> InitialError:
+    """Measure û(0), modes ``(m, p…, N…)`` of the given degree, against u_0.
+
+    û(0) is a polynomial on every cell, so ‖u_0 − û(0)‖² = ‖Πu_0 − û(0)‖² + ‖u_0 − Πu_0‖² with the projection Π to its degree.
+    """
+    projections = [u.project(grid, degree, 0.0) for u in problem.initial]
+    difference = np.stack([p.coefficients for p in projections]) - field
+    remainder_sq = sum(p.remainder_l2**2 for p in projections)
+    per_cell_sq = np.einsum("ij,ij->j", *(difference.reshape(-1, int(np.prod(grid.cells))),) * 2)
+    squared = grid.cell_measure * float(per_cell_sq.sum()) + remainder_sq
+    unproved = [u.assumption for u in problem.initial if u.assumption is not None]
+    l1 = grid.cell_measure * float(np.sqrt(per_cell_sq).sum()) + float(np.sqrt(grid.measure * remainder_sq))
+    # Π keeps the mean of every cell
+    mean = abs(grid.cell_measure * float(difference[(0, *(0,) * grid.dim)].sum()))
+    stability = problem.equation.stability
+    if stability.relative_entropy is not None:
+        entropy = stability.relative_entropy
+        points = 2 * degree + 1
+        x = point_coordinates(grid, [gauss(points)[0]] * grid.dim)
+        exact = np.stack([u(x, 0.0) for u in problem.initial])
+        density = entropy(exact, values_at(field, degree, gauss(points)[0], grid.dim))
+        squared = grid.cell_measure * float((density * weighted_gauss(points, grid.dim)[1]).sum())
+        unproved.append(f"the initial relative entropy is integrated with {points} Gauss points per direction and cell, not proved exact")
+    return InitialError(float(np.sqrt(squared)), l1, mean, tuple(unproved))

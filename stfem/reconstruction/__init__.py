@@ -1,0 +1,27 @@
+"""Space–time reconstruction û: space first (SIAC), then time (Hermite)."""
+
+from stfem.reconstruction.hermite import Hermite
+from stfem.reconstruction.initial import initial_corrected, initial_projection
+from stfem.reconstruction.kernel import filter_stencil, kernel_coefficients
+from stfem.reconstruction.node import BoundReconstruction, NodeReconstruction, Reconstruction
+from stfem.reconstruction.siac import BoundSiac, Siac
+from stfem.reconstruction.slab import ReconstructedSlab, combine, reconstructed_slabs
+from stfem.reconstruction.transfer import prolong, restrict
+
+__all__ = [
+    "BoundReconstruction",
+    "BoundSiac",
+    "Hermite",
+    "NodeReconstruction",
+    "ReconstructedSlab",
+    "Reconstruction",
+    "Siac",
+    "combine",
+    "filter_stencil",
+    "initial_corrected",
+    "initial_projection",
+    "kernel_coefficients",
+    "prolong",
+    "reconstructed_slabs",
+    "restrict",
+]

@@ -1,0 +1,71 @@
+"""Hermite interpolation in time through values and derivatives at nodes (T2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stfem.spaces.legendre import derivative_matrix, legendre_values
+from stfem.spaces.stencil import Array
+
+
+@dataclass(frozen=True)
+class Hermite:
+    """Polynomial of degree 2k − 1 in time through (value, derivative) at k ≥ 2 nodes that include both slab ends.
+
+    Parameters
+    ----------
+    degree
+        Odd number ≥ 3: 3 (cubic), 5 (quintic), 7, …. It should be at least the order of the time stepping.
+
+    Raises
+    ------
+    ValueError
+        For an even degree or one below 3.
+    """
+
+    degree: int
+
+    def __post_init__(self) -> None:
+        if self.degree < 3 or self.degree % 2 == 0:
+            raise ValueError(f"degree: expected an odd number >= 3, got {self.degree}")
+
+    @property
+    def nodes(self) -> int:
+        """Number k of nodes in a full stencil."""
+        return (self.degree + 1) // 2
+
+    @property
+    def look_ahead(self) -> int:
+        """Nodes needed to the right of the slab's end."""
+        return (self.nodes - 2) // 2
+
+    @property
+    def look_back(self) -> int:
+        """Nodes wanted to the left of the slab's start."""
+        return self.nodes - 2 - self.look_ahead
+
+    def modes(self, times: Sequence[float], start: float, stop: float) -> tuple[Array, Array]:
+        """Matrices from node data to orthonormal Legendre modes in time of the interpolant and of its derivative.
+
+        Parameters
+        ----------
+        times
+            k distinct node times; the stencil in use (fewer than `nodes` at the start lower the degree).
+        start, stop
+            Slab.
+
+        Returns
+        -------
+        two arrays ``(2k, 2k)``; columns are value and derivative at the first node, then at the second, …
+        """
+        duration = stop - start
+        local = (np.asarray(times, dtype=float) - start) / duration
+        degree = 2 * len(local) - 1
+        conditions = np.empty((degree + 1, degree + 1))
+        conditions[0::2] = legendre_values(degree, local)
+        conditions[1::2] = legendre_values(degree, local, 1) / duration
+        values = np.linalg.inv(conditions)
+        return values, derivative_matrix(degree) @ values / duration

@@ -1,0 +1,121 @@
+"""Smoothness-increasing accuracy-conserving (SIAC) reconstruction on the torus (T2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stfem.reconstruction.kernel import filter_stencil
+from stfem.reconstruction.node import NodeReconstruction
+from stfem.semidiscretization import Semidiscretization
+from stfem.spaces.stencil import Array, Term, apply_term
+from stfem.spaces.tensor import refined
+from stfem.timestepping import Node
+
+
+@dataclass(frozen=True)
+class Siac:
+    """û = K_h * u_h, d̃ = K_h * σ_h with one and the same kernel for the value and all derivatives (T2, T2.1).
+
+    The kernel consists of 2q + 1 central B-splines of order ℓ in each direction and reproduces polynomials of degree 2q; it may be
+    wider than the torus (circulant sums). û is a polynomial of degree q + ℓ per direction and of class C^{ℓ−1}.
+
+    Parameters
+    ----------
+    order
+        Spline order ℓ ≥ 2. Default: the smallest even number ≥ q + 2, for which û is polynomial on the cells themselves;
+        odd orders work on half cells.
+
+    Raises
+    ------
+    ValueError
+        For ℓ < 2 (the all-L² member of the flux family needs û ∈ H²).
+
+    References
+    ----------
+    Cockburn, Luskin, Shu, Süli (2003), Math. Comp. 72, 577–606.
+    """
+
+    order: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.order is not None and self.order < 2:
+            raise ValueError(f"order: expected a spline order >= 2, got {self.order}")
+
+    def order_for(self, degree: int) -> int:
+        """Spline order used for polynomial degree q."""
+        return self.order if self.order is not None else degree + 2 + degree % 2
+
+    def bind(self, semidiscretization: Semidiscretization) -> BoundSiac:
+        """Filter matrices for one grid and degree."""
+        return BoundSiac(semidiscretization, self.order_for(semidiscretization.degree))
+
+
+class BoundSiac:
+    """Filter operators of `Siac` on one grid."""
+
+    def __init__(self, semidiscretization: Semidiscretization, order: int) -> None:
+        q, self._dim = semidiscretization.degree, semidiscretization.grid.dim
+        self.order, self.degree = order, q + order
+        self._filter = filter_stencil(q, order, q)
+        self.grid = refined(semidiscretization.grid, self._filter.pieces)
+        self._diffused = [c for c, weight in enumerate(semidiscretization.problem.equation.diffused) if weight]
+        self._weights = np.reshape(
+            [weight for weight in semidiscretization.problem.equation.diffused if weight], (-1, *(1,) * 2 * self._dim)
+        )
+        matrix = semidiscretization.diffusion.matrix
+        degenerate = not semidiscretization.diffusion.diagonal and np.linalg.matrix_rank(matrix, hermitian=True) < self._dim
+        # T3.4: where D = εA is degenerate and not diagonal, d̃ := A A⁺ d̃ mixes components, in one common polynomial space
+        self._range = matrix @ np.linalg.pinv(matrix, hermitian=True) if degenerate else None
+        self.degree += degenerate
+        self._flux_terms: list[list[Term]] = []
+        if semidiscretization.has_diffusion:
+            of_flux = filter_stencil(q, order, q + 1)
+            for i in range(self._dim):
+                terms = [
+                    tuple((j, (of_flux if j == i else self._filter).after(stencil)) for j, stencil in term)
+                    for term in semidiscretization.diffusion.flux_terms(i)
+                ]
+                self._flux_terms.append([self._completed(term) for term in terms])
+
+    def _completed(self, term: Term) -> Term:
+        """The term with the plain filter in every direction that it leaves out."""
+        given = dict(term)
+        return tuple((j, given.get(j, self._filter)) for j in range(self._dim))
+
+    def field(self, u: Array) -> Array:
+        """û = K_h * u_h, modes of degree q + ℓ, for any array ``(…, q+1, …, N…)``."""
+        return self._padded(apply_term(tuple((i, self._filter) for i in range(self._dim)), u, self._dim))
+
+    def flux(self, u: Array) -> tuple[Array, ...]:
+        """K_h * σ_h (σ_h the scheme flux of T2.1 with D inside) of the diffusing components of ``(…, m, q+1, …, N…)``."""
+        if not self._flux_terms:
+            return ()
+        chosen = np.take(u, self._diffused, axis=u.ndim - 2 * self._dim - 1) * self._weights
+        flux = [self._component(terms, chosen, i) for i, terms in enumerate(self._flux_terms)]
+        if self._range is None:
+            return tuple(flux)
+        flux = [self._padded(component) for component in flux]
+        return tuple(np.asarray(sum(c * f for c, f in zip(row, flux, strict=True))) for row in self._range)
+
+    def _component(self, terms: list[Term], chosen: Array, direction: int) -> Array:
+        if terms:
+            return np.asarray(sum(apply_term(term, chosen, self._dim) for term in terms))
+        modes = [self.degree + 1 + (j == direction) for j in range(self._dim)]
+        return np.zeros((*chosen.shape[: -2 * self._dim], *modes, *self.grid.cells))
+
+    def _padded(self, field: Array) -> Array:
+        """The field with zero modes up to the common degree (a copy only where modes are missing)."""
+        first = field.ndim - 2 * self._dim
+        modes = field.shape[first : first + self._dim]
+        if self._range is None or all(count == self.degree + 1 for count in modes):
+            return field
+        padded = np.zeros((*field.shape[:first], *(self.degree + 1,) * self._dim, *field.shape[-self._dim :]))
+        padded[(*(slice(None),) * first, *(slice(0, count) for count in modes))] = field
+        return padded
+
+    def at_node(self, node: Node) -> NodeReconstruction:
+        """û_n = K_h * U_n, ∂_tû_n = K_h * F_n and the filtered scheme fluxes of both."""
+        pair = np.stack([node.values, node.rate])
+        return NodeReconstruction(node, self.field(pair), self.flux(pair))

@@ -1,0 +1,81 @@
+"""From a stream of node reconstructions to slabs with polynomials in time (T2)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stfem.data import Slab
+from stfem.reconstruction.hermite import Hermite
+from stfem.reconstruction.node import NodeReconstruction
+from stfem.spaces.stencil import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ReconstructedSlab:
+    """û, ∂_tû and fluxes on [t_n, t_{n+1}] as polynomials in t: coefficients are combinations of node data.
+
+    Attributes
+    ----------
+    time
+        Slab with the polynomial degree in time.
+    nodes
+        Node reconstructions of the stencil.
+    value_modes, rate_modes
+        Arrays ``(degree + 1, 2·len(nodes))``: node data to time modes of û (and of every flux), and of ∂_tû.
+    start, stop
+        Node reconstructions at the slab ends.
+    """
+
+    time: Slab
+    nodes: tuple[NodeReconstruction, ...]
+    value_modes: Array
+    rate_modes: Array
+    start: NodeReconstruction
+    stop: NodeReconstruction
+
+
+def reconstructed_slabs(nodes: Iterable[NodeReconstruction], interpolant: Hermite) -> Iterator[ReconstructedSlab]:
+    """Stream slabs from a stream of nodes, holding no more nodes than the stencil and its look-ahead need.
+
+    At the start the stencil takes nodes to the right, at the end nodes to the left; a run with fewer nodes than the stencil
+    lowers the degree.
+    """
+    window: deque[NodeReconstruction] = deque()
+    behind = 0  # position in the window of the start of the next slab
+    stream = iter(nodes)
+    ended = False
+    while True:
+        while not ended and (
+            len(window) < max(interpolant.nodes, behind + 2 + interpolant.look_ahead)
+        ):
+            node = next(stream, None)
+            if node is None:
+                ended = True
+            else:
+                window.append(node)
+        if behind + 1 >= len(window):
+            return
+        first = min(max(behind - interpolant.look_back, 0), max(len(window) - interpolant.nodes, 0))
+        stencil = tuple(window[k] for k in range(first, min(first + interpolant.nodes, len(window))))
+        yield _slab(stencil, window[behind], window[behind + 1], interpolant)
+        behind += 1
+        while behind > interpolant.nodes - 2:
+            window.popleft()
+            behind -= 1
+
+
+def _slab(
+    stencil: tuple[NodeReconstruction, ...], start: NodeReconstruction, stop: NodeReconstruction, interpolant: Hermite
+) -> ReconstructedSlab:
+    values, rates = interpolant.modes([node.time for node in stencil], start.time, stop.time)
+    return ReconstructedSlab(Slab(start.time, stop.time, len(values) - 1), stencil, values, rates, start, stop)
+
+
+def combine(weights: Array, arrays: list[Array]) -> Array:
+    """Linear combinations over node data: ``out[r] = Σ_k weights[r, k] arrays[k]``."""
+    stacked = np.stack(arrays).reshape(len(arrays), -1)
+    return (weights @ stacked).reshape(len(weights), *arrays[0].shape)

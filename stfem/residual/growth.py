@@ -1,0 +1,127 @@
+"""One-sided growth rates 2μ of the error as proved suprema over cells × slab (T4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stfem.data import Data, Slab, polynomial_range
+from stfem.equations import Growth, GrowthForm
+from stfem.meshes.grid import TensorGrid
+from stfem.problems import Problem
+from stfem.spaces.legendre import derivative_matrix
+from stfem.spaces.stencil import Array, apply_matrix
+
+#: Degree in which data are expanded on a cell for their supremum; the remainder is added.
+DATA_DEGREE = 8
+
+
+class GrowthRate:
+    """2μ of T4.1 on a slab, and the checks of the state set that belong to it.
+
+    Parameters
+    ----------
+    problem
+        Gives the stability framework, the initial range and the source.
+    grid, degree
+        Grid and degree of û.
+    """
+
+    def __init__(self, problem: Problem, grid: TensorGrid, degree: int) -> None:
+        self.problem, self.grid, self.degree = problem, grid, degree
+        self.stability = problem.equation.stability
+        self.unproved: dict[str, None] = {}
+        self._widening = 0.0
+        self._fixed: Growth | None = None
+        components = problem.equation.components
+        self._initial = np.array([_range(u, grid) for u in problem.initial]) if self.stability.needs_range else None
+        if not self.stability.needs_range and self.stability.state_set is None:
+            self._fixed = self.stability.growth(np.full(components, -np.inf), np.full(components, np.inf))
+
+    def rate(self, time: Slab, modes: Callable[[], Array]) -> float:
+        """2μ ≤ sup over x, t ∈ slab and forms of Σ gradient[c, i] ∂_iû_c + data + Σ source[c] g_c.
+
+        Parameters
+        ----------
+        time
+            Slab.
+        modes
+            Gives the modes of û, ``(time, m, p…, N…)``; called only where they are needed.
+
+        Raises
+        ------
+        ValueError
+            Where û leaves the state set on which the constants of the equation hold.
+        """
+        field: Array | None = None
+        growth = self._fixed
+        if growth is None:
+            field = modes()
+            growth = self.stability.growth(*self._state_range(field, time))
+        if growth.assumption is not None:
+            self.unproved.setdefault(growth.assumption)
+        best = -np.inf
+        for form in growth.forms:
+            supremum = self._data_supremum(form, time)
+            if np.any(form.gradient):
+                field = modes() if field is None else field
+                supremum += polynomial_range(self._combination(form, field), self.grid.dim + 1)[1]
+            best = max(best, supremum)
+        return max(best, 0.0) if growth.positive else best
+
+    def _state_range(self, field: Array, time: Slab) -> tuple[Array, Array]:
+        """Hull of the ranges of û on the slab and, where the equation needs it, of u by the maximum principle (T4)."""
+        ranges = np.array([polynomial_range(field[:, c], self.grid.dim + 1) for c in range(field.shape[1])])
+        lower, upper = ranges.T
+        if self.stability.state_set is not None:
+            least, largest = self.stability.state_set
+            if np.any(lower < least) or np.any(upper > largest):
+                raise ValueError(
+                    f"state set: expected the reconstruction within {np.asarray(least).tolist()} … {np.asarray(largest).tolist()}, "
+                    f"got {lower.tolist()} … {upper.tolist()} on [{time.start:g}, {time.stop:g}]; "
+                    "refine the grid or enlarge the state set of the equation"
+                )
+        if self._initial is not None:
+            self._widening += sum(
+                g.sup(time.start, time.stop, self.grid.lengths) for g in self.problem.source
+            ) * (time.stop - time.start)
+            lower = np.minimum(lower, self._initial[:, 0] - self._widening)
+            upper = np.maximum(upper, self._initial[:, 1] + self._widening)
+        return lower, upper
+
+    def _combination(self, form: GrowthForm, field: Array) -> Array:
+        """Σ gradient[c, i] ∂_iû_c as modes ``(time, p…, N…)``."""
+        slope = derivative_matrix(self.degree)
+        total = np.zeros((len(field), *field.shape[2:]))
+        for i, h in enumerate(self.grid.spacing):
+            if np.any(form.gradient[:, i]):
+                weighted = np.tensordot(form.gradient[:, i], field, axes=(0, 1))
+                total += apply_matrix(slope / h, weighted, i, self.grid.dim)
+        return total
+
+    def _data_supremum(self, form: GrowthForm, time: Slab) -> float:
+        """Supremum of the data of a form: Bernstein range of the projected sum, plus remainders."""
+        weighted = list(form.data)
+        weighted += [(w, g) for w, g in zip(form.source, self.problem.source, strict=True) if w != 0.0]
+        total, others = 0.0, []
+        for weight, datum in weighted:
+            if datum.constant:
+                total += weight * float(datum(np.zeros((self.grid.dim, 1)))[0])
+            else:
+                others.append((weight, datum))
+        if not others:
+            return total
+        degree = DATA_DEGREE if any(datum.time_dependent for _, datum in others) else 0
+        slab = Slab(time.start, time.stop, degree)
+        projections = [(w, datum.project(self.grid, DATA_DEGREE, slab)) for w, datum in others]
+        joined = np.sum([w * p.coefficients for w, p in projections], axis=0)
+        remainder = sum(abs(w) * p.remainder_sup for w, p in projections)
+        return total + polynomial_range(joined, self.grid.dim + 1)[1] + remainder
+
+
+def _range(datum: Data, grid: TensorGrid) -> tuple[float, float]:
+    """Bounds of a datum at t = 0."""
+    projection = datum.project(grid, DATA_DEGREE, 0.0)
+    lower, upper = polynomial_range(projection.coefficients, grid.dim)
+    return lower - projection.remainder_sup, upper + projection.remainder_sup

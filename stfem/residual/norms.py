@@ -1,0 +1,66 @@
+"""Norms of the split residual on one slab: what the bounds consume, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stfem.spaces.stencil import Array
+
+#: Members λ of the flux family d̃_λ = (1−λ) K*σ_h + λ D∇û (T3.5).
+FLUX_FAMILY = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SlabNorms:
+    """Squared norms over cell × slab of the two residual parts, as functions of λ (T3.2–T3.5).
+
+    With R_H(λ) = R_0 + λD and Φ(λ) = (1−λ)Φ_0 three integrals give every member of the family.
+
+    Attributes
+    ----------
+    start, stop
+        Slab.
+    residual_sq, cross, difference_sq
+        Per cell: ∫∫R_0², ∫∫R_0·D, ∫∫D² (weighted where the equation asks for it).
+    flux_sq
+        Per cell: ∫∫|D^{-1/2}Φ_0|² (p²/ε of T3.4 integrated over the slab).
+    remainder
+        Bound of ∫_slab of everything left out of R_0 in L²: data remainders and round-off (T4.6).
+    mean
+        Bound of ∫_slab |∫_Ω R| for a scalar conserved quantity.
+    growth
+        2μ, one-sided rate on this slab (T4.1), may be negative.
+    """
+
+    start: float
+    stop: float
+    residual_sq: Array
+    cross: Array
+    difference_sq: Array
+    flux_sq: Array
+    remainder: float
+    mean: float
+    growth: float
+
+    @property
+    def duration(self) -> float:
+        """Δt."""
+        return self.stop - self.start
+
+    def hyperbolic_sq(self, member: float) -> Array:
+        """∫∫_K R_H(λ)² per cell."""
+        return np.maximum(self.residual_sq + member * (2.0 * self.cross + member * self.difference_sq), 0.0)
+
+    def parabolic_sq(self, member: float) -> Array:
+        """∫∫_K |D^{-1/2}Φ(λ)|² per cell."""
+        return (1.0 - member) ** 2 * self.flux_sq
+
+    def alpha(self, member: float) -> float:
+        """Bound of α = ∫_slab ‖R_H(λ)‖ by Cauchy–Schwarz in time, remainders included."""
+        return float(np.sqrt(self.duration * self.hyperbolic_sq(member).sum())) + self.remainder
+
+    def flux_total(self, member: float) -> float:
+        """∫_slab p²/ε; β of T4.2 is this over 2θ_P."""
+        return float(self.parabolic_sq(member).sum())

@@ -1,0 +1,95 @@
+"""Values of a slab at Gauss points, for residuals that are not linear with constant coefficients (T4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stfem.equations import Equation
+from stfem.meshes.grid import TensorGrid
+from stfem.reconstruction import ReconstructedSlab, combine
+from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
+from stfem.spaces.stencil import Array, apply_everywhere, apply_matrix
+from stfem.spaces.tensor import weighted_gauss
+
+#: Projected coefficients of a variable linear equation: velocity per direction (None where constant), factor of û.
+Coefficients = tuple[list[Array | None], Array | None]
+
+
+class Sampler:
+    """Values of a slab at Gauss points in time and space; ``weighted`` values carry the square roots of the weights."""
+
+    def __init__(
+        self, equation: Equation, grid: TensorGrid, degree: int, slab: ReconstructedSlab, times: int, points: int
+    ) -> None:
+        self.equation, self.grid, self.degree, self.dim = equation, grid, degree, grid.dim
+        self.slab, self.times = slab, times
+        self.abscissae, self.weights = weighted_gauss(points, grid.dim)
+        self.root = np.sqrt(self.weights)
+
+    def values(self, modes: Array, degree: int | None = None) -> Array:
+        """Plain values at the space points."""
+        degree = modes.shape[-2 * self.dim] - 1 if degree is None else degree
+        return apply_everywhere(legendre_values(degree, self.abscissae), modes, self.dim)
+
+    def weighted(self, modes: Array) -> Array:
+        """Values times the roots of the space weights (time is weighted by the caller's matrix)."""
+        return self.values(modes) * self.root
+
+    def in_time(self, degree: int) -> Array:
+        """Plain values in time of orthonormal modes."""
+        return legendre_values(degree, gauss(self.times)[0])
+
+    def residual(
+        self,
+        linear: Array,
+        states: list[Array],
+        cut: Callable[[Array], Array],
+        source: Array | None,
+        coefficients: Coefficients | None,
+    ) -> Array:
+        """Weighted values of R_0."""
+        slab, dim = self.slab, self.dim
+        residual = self.values(linear)
+        u_modes = combine(self.in_time(slab.time.degree) @ slab.value_modes, states)
+        roots = np.sqrt(gauss(self.times)[1]).reshape(-1, *(1,) * (2 * dim + 1))
+        extra = np.zeros_like(residual)
+        if coefficients is not None:
+            velocity, zeroth = coefficients
+            if zeroth is not None:
+                extra += self._coefficient(cut(zeroth)) * self.values(u_modes)
+            for i, b in enumerate(velocity):
+                if b is not None:
+                    extra += self._coefficient(cut(b)) * self._slope(u_modes, i)
+        elif not self.equation.linear:
+            u = np.moveaxis(self.values(u_modes), 1, 0)
+            for i in range(dim):
+                slope = np.moveaxis(self._slope(u_modes, i), 1, 0)
+                x = np.zeros((dim, *(1,) * (u.ndim - 1)))
+                extra += np.moveaxis(self.equation.jacobian_product(u, slope, x, slab.time.midpoint, i), 0, 1)
+        if source is not None:
+            g = cut(source)
+            shape = g.shape
+            in_time = (self.in_time(len(g) - 1) @ g.reshape(len(g), -1)).reshape(self.times, *shape[1:])
+            extra -= self.values(in_time)
+        return np.asarray((residual + roots * extra) * self.root)
+
+    def mean(self, residual: Array) -> Array:
+        """Σ_cells ∫ of a weighted residual, per time row."""
+        return np.asarray((residual * self.root).reshape(self.times, -1).sum(axis=1))
+
+    def weight(self, function: Callable[[Array], Array], states: list[Array]) -> Array:
+        """Residual weights of the equation at û, axes (time, m, …)."""
+        u = self.values(combine(self.in_time(self.slab.time.degree) @ self.slab.value_modes, states))
+        return np.asarray(np.moveaxis(function(np.moveaxis(u, 1, 0)), 0, 1))
+
+    def _slope(self, modes: Array, i: int) -> Array:
+        slope = derivative_matrix(self.degree) / self.grid.spacing[i]
+        return self.values(apply_matrix(slope, modes, i, self.dim))
+
+    def _coefficient(self, modes: Array) -> Array:
+        """Values (time, 1, P…, N…) of a projected coefficient."""
+        shape = modes.shape
+        in_time = (self.in_time(len(modes) - 1) @ modes.reshape(len(modes), -1)).reshape(self.times, *shape[1:])
+        return self.values(in_time)[:, None]

@@ -1,0 +1,120 @@
+"""Linear parts of the residual, once per time node: derivatives of polynomials are small matrices on their modes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stfem.meshes.grid import TensorGrid
+from stfem.reconstruction import NodeReconstruction
+from stfem.spaces.legendre import derivative_matrix
+from stfem.spaces.stencil import Array, apply_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTerms:
+    """Terms that are linear in (U_n, F_n); every array starts with the axis (value, time derivative).
+
+    Attributes
+    ----------
+    state
+        û.
+    linear
+        b·∇û + cû (where b and c are constant) − ∇·(K*σ_h): what R_0 holds besides ∂_tû, g and the nonlinear flux.
+    difference
+        D-part R_H(1) − R_H(0) = ∇·(K*σ_h − D∇û) of the diffusing components (None without diffusion).
+    flux
+        Φ_0 = K*σ_h − D∇û per direction.
+    magnitude
+        Σ of the norms of the terms in ``linear`` (sizes of what may round off), one number for each of the pair.
+    """
+
+    state: Array
+    linear: Array
+    difference: Array | None
+    flux: tuple[Array, ...]
+    magnitude: Array
+
+
+class TermBuilder:
+    """Builds `NodeTerms` from a `NodeReconstruction`.
+
+    Parameters
+    ----------
+    grid, degree
+        Grid and degree of û.
+    velocity
+        Constant velocity b, or None where the convective term is evaluated at points.
+    reaction
+        Constant c.
+    matrix
+        Diffusion matrix D.
+    diffused
+        Weight per component.
+    """
+
+    def __init__(
+        self,
+        grid: TensorGrid,
+        degree: int,
+        velocity: tuple[float, ...] | None,
+        reaction: float,
+        matrix: Array,
+        diffused: tuple[float, ...],
+    ) -> None:
+        self.grid, self.degree, self.velocity, self.reaction = grid, degree, velocity, reaction
+        self._chosen = [c for c, weight in enumerate(diffused) if weight]
+        self._weights = np.reshape([w for w in diffused if w], (-1, *(1,) * 2 * grid.dim))
+        self._matrix = matrix
+
+    def gradient(self, field: Array) -> list[Array]:
+        """∂_i of a modal field of degree Q, same modes."""
+        slope = derivative_matrix(self.degree)
+        return [apply_matrix(slope / h, field, i, self.grid.dim) for i, h in enumerate(self.grid.spacing)]
+
+    def build(self, node: NodeReconstruction) -> NodeTerms:
+        """All terms of one node."""
+        state = node.state
+        gradient = self.gradient(state)
+        linear = self.reaction * state
+        for i, b in enumerate(self.velocity or ()):
+            linear += b * gradient[i]
+        magnitude = np.array([_norm(linear[k]) for k in range(2)])
+        if not node.flux:
+            return NodeTerms(state, linear, None, (), magnitude)
+        own = [self._diffusive_flux(gradient, i) for i in range(self.grid.dim)]
+        divergence = sum(self._divergence(component, i) for i, component in enumerate(node.flux))
+        laplacian = sum(
+            apply_matrix(derivative_matrix(self.degree) / h, own[i], i, self.grid.dim)
+            for i, h in enumerate(self.grid.spacing)
+        )
+        linear[:, self._chosen] -= divergence
+        magnitude += [_norm(divergence[k]) for k in range(2)]
+        flux = tuple(_subtract(component, own[i], self.grid.dim) for i, component in enumerate(node.flux))
+        return NodeTerms(state, linear, divergence - laplacian, flux, magnitude)
+
+    def _diffusive_flux(self, gradient: list[Array], i: int) -> Array:
+        """(D∇û)_i of the diffusing components."""
+        total = sum(self._matrix[i, j] * slope for j, slope in enumerate(gradient) if self._matrix[i, j] != 0.0)
+        field = total if isinstance(total, np.ndarray) else np.zeros_like(gradient[0])
+        return np.asarray(field[:, self._chosen] * self._weights)
+
+    def _divergence(self, component: Array, i: int) -> Array:
+        """∂_i of the i-th flux component, in modes of degree Q (its own direction loses one degree)."""
+        own = component.shape[component.ndim - 2 * self.grid.dim + i]
+        slope = derivative_matrix(own - 1)[: self.degree + 1] / self.grid.spacing[i]
+        return apply_matrix(slope, component, i, self.grid.dim)
+
+
+def _subtract(flux: Array, own: Array, dim: int) -> Array:
+    """flux − own, where ``own`` may have fewer modes."""
+    first = flux.ndim - 2 * dim
+    leading = tuple(slice(0, own.shape[first + i]) for i in range(dim))
+    result = flux.copy()
+    result[(*(slice(None),) * first, *leading)] -= own
+    return result
+
+
+def _norm(field: Array) -> float:
+    return float(np.sqrt(np.vdot(field, field)))

@@ -1,0 +1,144 @@
+"""Discontinuous Galerkin semidiscretization dU/dt = H(t, U) + P(t, U) on a periodic tensor grid (T1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from stfem.data import Data
+from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
+from stfem.meshes.grid import TensorGrid
+from stfem.problems import Problem
+from stfem.semidiscretization.convection import QuadratureConvection, StencilConvection, linear_traces
+from stfem.semidiscretization.diffusion import Diffusion
+from stfem.spaces.interval import transport
+from stfem.spaces.legendre import gauss, legendre_values
+from stfem.spaces.stencil import Array, apply_everywhere
+from stfem.spaces.tensor import point_coordinates, values_at
+
+
+class Semidiscretization:
+    """DG space Q_q, numerical fluxes and the two right-hand sides H (hyperbolic) and P (parabolic) of T1.2.
+
+    Coefficients are orthonormal Legendre modes in kernel layout ``(m, q+1, …, q+1, N_1, …, N_d)``: the mass matrix is |K|.
+
+    Parameters
+    ----------
+    problem
+        Problem on a `Torus`.
+    cells
+        Number of cells, one for all directions or one per direction.
+    degree
+        Polynomial degree q ≥ 0 per direction.
+    flux
+        Convective numerical flux ``flux(equation, u_minus, u_plus, x, t, direction)``; Rusanov by default.
+    penalty
+        Interior penalty rule.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a degree or cell numbers out of range.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        cells: int | tuple[int, ...],
+        degree: int,
+        flux: ConvectiveFlux = flux_rusanov,
+        penalty: InteriorPenalty | None = None,
+    ) -> None:
+        if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)):
+            raise TypeError(f"degree: expected a whole number, got {degree!r}")
+        if degree < 0:
+            raise ValueError(f"degree: expected at least 0, got {degree}")
+        equation = problem.equation
+        self.problem, self.degree, self.flux = problem, int(degree), flux
+        self.grid = TensorGrid(problem.domain.lengths, cells)
+        self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, penalty or InteriorPenalty())
+        self.has_diffusion = bool(self.diffusion.terms) and any(equation.diffused)
+        traces = linear_traces(equation, flux)
+        self._traces = traces
+        self._convection = (
+            QuadratureConvection(self.grid, self.degree, equation, flux)
+            if traces is None
+            else StencilConvection(self.grid, self.degree, traces)
+        )
+        self._source = [(c, g) for c, g in enumerate(problem.source) if not g.is_zero]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a coefficient array."""
+        return (self.problem.equation.components, *(self.degree + 1,) * self.grid.dim, *self.grid.cells)
+
+    @property
+    def dofs(self) -> int:
+        """Number of unknowns."""
+        return int(np.prod(self.shape))
+
+    def project(self, fields: Sequence[Data], t: float = 0.0) -> Array:
+        """L² projection of one `Data` per component at a fixed time."""
+        return np.stack([field.project(self.grid, self.degree, t).coefficients for field in fields])
+
+    def rhs_hyperbolic(self, t: float, u: Array) -> Array:
+        """H(t, U) = −(DG form of ∇·f(u)) + projections of g − cu."""
+        rate = self._convection.apply(t, u)
+        for component, source in self._source:
+            rate[component] += source.project(self.grid, self.degree, t).coefficients
+        reaction = self.problem.equation.reaction
+        if not reaction.is_zero:
+            rate -= self._reaction(reaction, t, u)
+        return rate
+
+    def rhs_parabolic(self, t: float, u: Array) -> Array:
+        """P(t, U) = ε L_h U, interior penalty, on the components that diffuse."""
+        weights = np.reshape(self.problem.equation.diffused, (-1, *(1,) * (u.ndim - 1)))
+        return self.diffusion.apply(u) * weights
+
+    def rhs(self, t: float, u: Array) -> Array:
+        """H(t, U) + P(t, U)."""
+        rate = self.rhs_hyperbolic(t, u)
+        return rate + self.rhs_parabolic(t, u) if self.has_diffusion else rate
+
+    def solve_parabolic(self, rhs: Array, shift: float) -> Array:
+        """x with (I − shift·P) x = rhs, by Fourier blocks."""
+        return np.stack(
+            [
+                self.diffusion.solve(component, shift * weight) if weight else component
+                for component, weight in zip(rhs, self.problem.equation.diffused, strict=True)
+            ]
+        )
+
+    def _reaction(self, reaction: Data, t: float, u: Array) -> Array:
+        if reaction.constant:
+            return u * float(reaction(np.zeros((self.grid.dim, 1)), t)[0])
+        points = gauss(self.degree + 2)[0]
+        values = values_at(u, self.degree, points, self.grid.dim) * reaction(self._points(self.degree + 2), t)
+        return self.project_values(values, self.degree + 2)
+
+    def project_values(self, values: Array, points: int) -> Array:
+        """Modes of a field given at ``points`` Gauss points per direction."""
+        abscissae, weights = gauss(points)
+        return apply_everywhere((legendre_values(self.degree, abscissae) * weights[:, None]).T, values, self.grid.dim)
+
+    def _points(self, points: int) -> Array:
+        return point_coordinates(self.grid, [gauss(points)[0]] * self.grid.dim)
+
+    @cached_property
+    def transport_spectrum(self) -> Array:
+        """Eigenvalues of the DG upwind operator for unit velocity on unit cells (sampled Fourier symbol)."""
+        return np.linalg.eigvals(transport(self.degree, 1.0, 0.0).symbol(64)).ravel()
+
+    def convective_rate(self, u: Array) -> float:
+        """max over points of Σ_i λ_i / h_i, in 1/time: how fast waves cross cells at the state u (all times sampled)."""
+        points = self.degree + 2
+        values = values_at(u, self.degree, gauss(points)[0], self.grid.dim)
+        x = self._points(points)
+        times = (0.0,) if self._traces is not None else np.linspace(0.0, self.problem.final_time, 9)
+        speed = self.problem.equation.wave_speed
+        return max(
+            float(np.max(sum(speed(values, x, t, i) / h for i, h in enumerate(self.grid.spacing)))) for t in times
+        )

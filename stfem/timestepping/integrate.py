@@ -1,0 +1,138 @@
+"""Integration over a time interval as a stream of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import ceil, isfinite, isnan
+
+import numpy as np
+
+from stfem.timestepping.stepper import ODE, Array, Stepper
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """The discrete solution at one time and its rate of change: t_n, U_n, F_n = H(t_n,U_n) + P(t_n,U_n) (T2).
+
+    The arrays are read-only.
+    """
+
+    time: float
+    values: Array
+    rate: Array
+
+
+class NonFiniteError(FloatingPointError):
+    """The run produced an infinite value or a NaN; ``time`` and ``step`` say where it was found first."""
+
+    def __init__(self, quantity: str, time: float, step: int) -> None:
+        super().__init__(
+            f"the {quantity} is not finite at time {time:.17g} (step {step}): the run is unstable (a smaller "
+            "time step may help) or its data are not finite there"
+        )
+        self.time = time
+        self.step = step
+
+
+def number_of_steps(final_time: float, dt: float) -> int:
+    """Return the smallest number of equal steps from 0 to final_time that are not longer than dt.
+
+    A step may exceed ``dt`` by a relative 1e-10, for rounding.  An infinite ``dt`` asks for one step.
+
+    Raises
+    ------
+    ValueError
+        ``final_time`` or ``dt`` is not positive, or the number of steps is beyond 1e12.
+    """
+    if not (isfinite(final_time) and final_time > 0):
+        raise ValueError(f"expected a positive finite final time, got {final_time}")
+    if isnan(dt) or dt <= 0:
+        raise ValueError(f"expected a positive time step, got {dt}")
+    # Rounding in final_time/dt must not cost a step: 0.3/0.1 needs 3, and a ratio just above a whole number
+    # that one.
+    steps = final_time / dt * (1 - 1e-10)
+    if steps > 1e12:
+        raise ValueError(f"expected at most 1e12 steps, got final time {final_time} with time step {dt}")
+    return max(1, ceil(steps))
+
+
+def integrate(
+    ode: ODE,
+    stepper: Stepper,
+    initial: Array,
+    final_time: float,
+    dt: float,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[Node]:
+    """Integrate du/dt = H + P from t = 0 to ``final_time`` and yield all N + 1 nodes, one after the other.
+
+    Parameters
+    ----------
+    ode, stepper : see the protocols.
+    initial : U_0, copied.
+    final_time : the time of the last node, exactly.
+    dt : upper limit of the step; the steps are equal, T/N with N = ``number_of_steps(final_time, dt)``.
+    progress : called as ``progress(n, N)`` when node n has been computed.
+
+    Raises
+    ------
+    NonFiniteError
+        a value or a rate is infinite or NaN; raised for the first such node, instead of yielding it.
+    ValueError
+        from ``number_of_steps``, at the call.
+    """
+    steps = number_of_steps(final_time, dt)
+    return _nodes(ode, stepper, np.array(initial, dtype=float), final_time, steps, progress)
+
+
+def _nodes(
+    ode: ODE,
+    stepper: Stepper,
+    values: Array,
+    final_time: float,
+    steps: int,
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[Node]:
+    # The same dt in every step (not the difference of the times, which varies by rounding) lets direct
+    # solvers keep their factorisation.
+    dt = final_time / steps
+    node = _node(ode, 0.0, values, 0)
+    for n in range(1, steps + 1):
+        if progress is not None:
+            progress(n - 1, steps)
+        yield node
+        time = final_time if n == steps else n * final_time / steps
+        # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            values = stepper.step(ode, node.time, node.values, dt, node.rate)
+        node = _node(ode, time, values, n)
+    if progress is not None:
+        progress(steps, steps)
+    yield node
+
+
+def _node(ode: ODE, time: float, values: Array, step: int) -> Node:
+    """Evaluate the rate and check both arrays."""
+    _require_finite(values, "solution", time, step)
+    values = _read_only(values)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        rate = ode.rhs_hyperbolic(time, values)
+        if ode.has_diffusion:
+            rate = rate + ode.rhs_parabolic(time, values)
+    _require_finite(rate, "rate of change of the solution", time, step)
+    return Node(time, values, _read_only(rate))
+
+
+def _require_finite(values: Array, quantity: str, time: float, step: int) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    # A finite sum has finite terms; only an infinite one needs the full look (it may be a mere overflow).
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        raise NonFiniteError(quantity, time, step)
+
+
+def _read_only(values: Array) -> Array:
+    view = values.view()
+    view.flags.writeable = False
+    return view
