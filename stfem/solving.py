@@ -29,6 +29,8 @@ from stfem.timestepping import (
 
 #: Fraction of the linear stability limit that the automatic time step uses.
 DEFAULT_CFL = 0.8
+#: Least number of automatic steps where diffusion is implicit: its transients set no stability limit, but they need resolving.
+IMPLICIT_STEPS = 64
 
 
 class Estimator(Protocol):
@@ -339,6 +341,8 @@ class StepLimits:
     def stable_step(self, stepper: Stepper) -> float:
         """Largest step within the linear stability limit: convective part, and diffusion where it is stepped explicitly.
 
+        With implicit diffusion at least 64 steps are taken, whatever ε.
+
         Raises
         ------
         ValueError
@@ -352,8 +356,10 @@ class StepLimits:
         if not isinstance(part, ButcherTableau):
             raise ValueError(f"dt: expected a time step for the stepper {stepper!r}, got None")
         convective, both = self._rates(part)
-        rate = both if isinstance(stepper, ExplicitRungeKutta) else convective
-        return 1.0 / rate if rate > 0.0 else np.inf
+        if isinstance(stepper, ExplicitRungeKutta):
+            return 1.0 / both if both > 0.0 else np.inf
+        accurate = self._semi.problem.final_time / IMPLICIT_STEPS if self._semi.has_diffusion else np.inf
+        return min(accurate, 1.0 / convective if convective > 0.0 else np.inf)
 
 
 def _stream(solution: Solution, progress: bool) -> Iterator[Node]:

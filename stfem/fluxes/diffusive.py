@@ -1,47 +1,62 @@
-"""Diffusive numerical flux: penalty rule of the symmetric interior penalty method (SIPG)."""
+"""The symmetric interior penalty method: its penalty."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
+__all__ = ["InteriorPenalty"]
 
 
 @dataclass(frozen=True)
 class InteriorPenalty:
-    """Penalty coefficient η of the flux {D∇u}·n − η nᵀDn [u], in 1/length.
+    """Penalty coefficient of the flux {D∇u}·n − coefficient · nᵀDn [u] on faces of a tensor grid (T1).
 
-    Default η = 2(q+1)²/h with h = cell measure / face measure (the cell size along the normal), and exactly 1/h for q = 0 (the
-    two-point flux of finite volumes). With cross terms in D all 2d faces of a cell share one gradient:
-    by the trace inequality |p(0)|² + |p(1)|² ≤ (q+1)(q+2) ‖p‖² the form is coercive for η > d(q+1)(q+2)/(2h), so the default is
-    max( 2(q+1)², 0.6 d(q+1)(q+2) )/h.
+    degree 0:      1 / h exactly (the two-point flux; any other factor changes the diffusion), D diagonal
+    degree q ≥ 1:  factor / h, factor = 2(q+1)² for diagonal D, else max( 2(q+1)², 1.2 · d(q+1)(q+2)/2 )
+
+    With entries off the diagonal the form is coercive from the factor d(q+1)(q+2)/2 on.
 
     Parameters
     ----------
-    factor
-        Replaces the factor 2(q+1)² (dimensionless, positive). Too small a number makes the operator indefinite.
+    penalty : float, optional
+        Factor for q ≥ 1 instead of these, positive.
 
     Raises
     ------
-    ValueError
-        For a factor that is not positive and finite; for q = 0 with cross terms in D (piecewise constants have no gradient).
+    ValueError, TypeError
+        For a factor that is no positive number.
     """
 
-    factor: float | None = None
+    penalty: float | None = None
 
     def __post_init__(self) -> None:
-        if self.factor is not None and not (np.isfinite(self.factor) and self.factor > 0.0):
-            raise ValueError(f"factor: expected a positive number, got {self.factor}")
+        if self.penalty is None:
+            return
+        if isinstance(self.penalty, bool) or not isinstance(self.penalty, (int, float)):
+            raise TypeError(f"penalty: expected a number, got {self.penalty!r}")
+        if not (math.isfinite(self.penalty) and self.penalty > 0.0):
+            raise ValueError(f"penalty: expected a positive finite number, got {self.penalty}")
 
     def coefficient(self, degree: int, spacing: float, dim: int, diagonal: bool) -> float:
-        """η for degree q and cell size h along the normal; ``diagonal`` says whether D has no cross terms."""
-        if degree == 0 and not diagonal:
-            raise ValueError("degree: expected at least 1 for a diffusion matrix with cross terms, got 0")
-        if self.factor is not None:
-            return self.factor / spacing
+        """Coefficient in 1/length for faces normal to a direction with cells of size `spacing`.
+
+        Raises
+        ------
+        ValueError
+            For degree 0 with off-diagonal diffusion or with a factor other than 1: neither is consistent.
+        """
+        if degree < 0 or not (math.isfinite(spacing) and spacing > 0.0):
+            raise ValueError(f"expected degree >= 0 and a positive spacing, got {degree} and {spacing}")
         if degree == 0:
+            if not diagonal:
+                raise ValueError("degree: expected at least 1 for a diffusion matrix with cross terms, got 0")
+            if self.penalty not in (None, 1.0):
+                raise ValueError(f"penalty: expected 1 for degree 0 (consistency), got {self.penalty}")
             return 1.0 / spacing
-        factor = 2.0 * (degree + 1) ** 2
-        if not diagonal:
-            factor = max(factor, 0.6 * dim * (degree + 1) * (degree + 2))
+        factor = self.penalty
+        if factor is None:
+            factor = 2.0 * (degree + 1) ** 2
+            if not diagonal:
+                factor = max(factor, 1.2 * dim * (degree + 1) * (degree + 2) / 2)
         return factor / spacing

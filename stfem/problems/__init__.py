@@ -1,16 +1,19 @@
-"""Problems, domains, and the catalogue of problems with exact solutions."""
+"""Problems: equation, domain and data together; the catalogue has problems with exact solutions."""
 
-from collections.abc import Callable
-
-from stfem.problems.burgers import viscous_burgers
+from stfem.problems.catalogue import CATALOGUE
+from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.domain import Torus
-from stfem.problems.linear import linear_advection_diffusion
-from stfem.problems.p_system import diffusive_p_system
+from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
+from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
 from stfem.problems.problem import Problem
 
-#: Name → factory of the problems with exact solutions.
-CATALOGUE: dict[str, Callable[..., Problem]] = {
-    factory.__name__: factory for factory in (linear_advection_diffusion, viscous_burgers, diffusive_p_system)
-}
-
-__all__ = ["CATALOGUE", "Problem", "Torus", "diffusive_p_system", "linear_advection_diffusion", "viscous_burgers"]
+__all__ = [
+    "CATALOGUE",
+    "Problem",
+    "Torus",
+    "burgers_cole_hopf",
+    "diffusive_p_system",
+    "linear_advection_diffusion",
+    "sheared_pulse",
+    "viscous_burgers",
+]

@@ -1,69 +1,84 @@
-"""Linear advection–diffusion with an exact solution (REFERENCE problem of arXiv 2604.01200, in 1D, 2D, 3D)."""
+"""Catalogue: linear advection–diffusion."""
 
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import mul
 
 import numpy as np
 
-from stfem.data import Trigonometric, cosine, sine
+from stfem.data import cosine, sine
 from stfem.data.base import Array
 from stfem.equations import AdvectionDiffusion
 from stfem.problems.domain import Torus
+from stfem.problems.manufactured import along, check_dim, fields, initial_value
 from stfem.problems.problem import Problem
 
-VELOCITY = (1.0, 0.5, 0.25)
+__all__ = ["linear_advection_diffusion", "sheared_pulse"]
+
+_PI2 = 2.0 * math.pi
 
 
 def linear_advection_diffusion(dim: int = 2, eps: float = 1e-3, final_time: float = 1.0) -> Problem:
-    """∂_t u + a·∇u = ε Δu with a = (1, ½, ¼)_{1…d} on the unit torus.
+    """Transport of a decaying wave with b = (1, 1/2, 1/4) on the unit torus, no source (REFERENCE R2 for dim = 2).
 
-    u = exp(−4dπ²εt) sin 2π(x − t) Π_{i>1} cos 2π(x_i − a_i t).
+        u = exp(−4π² d ε t) sin 2π(x − t) cos 2π(y − t/2) cos 2π(z − t/4)
+
+    with the factors that dim = d leaves.
 
     Parameters
     ----------
     dim : int
         1, 2 or 3.
     eps : float
-        ε ≥ 0.
+        Diffusion parameter ε ≥ 0.
     final_time : float
-        T > 0.
-
-    References
-    ----------
-    Giesselmann, Kwon, Krumscheid, arXiv 2604.01200 (dim = 2).
+        T.
     """
-    wave = 2.0 * math.pi
-    initial: Trigonometric = sine(_unit(0, dim) * wave)
-    for i in range(1, dim):
-        initial = initial * cosine(_unit(i, dim) * wave)
-    speed = VELOCITY[:dim]
+    check_dim(dim, (1, 2, 3))
+    speeds = (1.0, 0.5, 0.25)[:dim]
+    initial = reduce(mul, [sine(along(dim, 0)), *(cosine(along(dim, i)) for i in range(1, dim))])
+    slopes = [initial.derivative(i) for i in range(dim)]
+    rate = dim * eps * _PI2**2
 
-    def factors(x: Array, t: float) -> tuple[list[Array], list[Array]]:
-        phases = [wave * (x[i] - speed[i] * t) for i in range(dim)]
-        values = [np.sin(phases[0]), *(np.cos(phase) for phase in phases[1:])]
-        slopes = [wave * np.cos(phases[0]), *(-wave * np.sin(phase) for phase in phases[1:])]
-        return values, slopes
-
-    def decay(t: float) -> float:
-        return math.exp(-dim * wave**2 * eps * t)
+    def moved(x: Array, t: float) -> Array:
+        return x - t * np.reshape(speeds, (-1, *(1,) * (x.ndim - 1)))
 
     def exact(x: Array, t: float) -> Array:
-        return np.asarray(decay(t) * np.prod(factors(x, t)[0], axis=0))
+        return math.exp(-rate * t) * initial(moved(x, t))
 
     def gradient(x: Array, t: float) -> Array:
-        values, slopes = factors(x, t)
-        return decay(t) * np.stack(
-            [np.prod([slopes[j] if j == i else values[j] for j in range(dim)], axis=0) for i in range(dim)]
-        )
+        return math.exp(-rate * t) * np.stack([slope(moved(x, t)) for slope in slopes])
 
-    equation = AdvectionDiffusion(velocity=speed, diffusion=eps)
-    return Problem(
-        equation, Torus((1.0,) * dim), initial, final_time, exact=exact, exact_gradient=gradient, name="linear_advection_diffusion"
-    )
+    equation = AdvectionDiffusion(speeds, eps)
+    return Problem(equation, Torus((1.0,) * dim), initial, final_time, exact=exact, exact_gradient=gradient)
 
 
-def _unit(direction: int, dim: int) -> Array:
-    unit = np.zeros(dim)
-    unit[direction] = 1.0
-    return unit
+def sheared_pulse(dim: int = 2, eps: float = 1e-3, final_time: float = 1.0) -> Problem:
+    """A pulse in a non-constant divergence-free velocity b_i = ½ + ½ sin 2πx_{i−1} (indices cyclic).
+
+        u = Π_i cos⁴ π(x_i − ½ − t/2),   g = ∂_t u + b·∇u − ε Δu
+
+    The pulse moves with the mean velocity; g holds what the shear would do to it. In two dimensions the flow has
+    stagnation points with closed streamlines around them.
+
+    Parameters
+    ----------
+    dim : int
+        2 or 3 (in one dimension a divergence-free velocity is constant).
+    eps : float
+        Diffusion parameter ε ≥ 0.
+    final_time : float
+        T.
+    """
+    check_dim(dim, (2, 3))
+    velocity = [0.5 + sine(along(dim, (i - 1) % dim), amplitude=0.5) for i in range(dim)]
+    hats = [0.5 + cosine(along(dim, i), -0.5 * _PI2, -math.pi, 0.5) for i in range(dim)]
+    u = reduce(mul, [hat * hat for hat in hats])
+    source = u.time_derivative()
+    for i in range(dim):
+        source = source + velocity[i] * u.derivative(i) - eps * u.derivative(i).derivative(i)
+    exact, gradient = fields([u])
+    equation = AdvectionDiffusion(tuple(velocity), eps)
+    return Problem(equation, Torus((1.0,) * dim), initial_value(u), final_time, source, exact, gradient)

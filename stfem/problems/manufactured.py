@@ -1,61 +1,54 @@
-"""Problems whose source is computed from a chosen trigonometric solution, exactly (method of manufactured solutions)."""
+"""Tools for problems whose solution is a trigonometric polynomial in space and time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from stfem.data import Data, Trigonometric
+from stfem.data import Trigonometric
 from stfem.data.base import Array
-from stfem.equations import Equation
-from stfem.problems.domain import Torus
-from stfem.problems.problem import Problem
+
+__all__ = ["along", "check_dim", "fields", "initial_value", "pruned"]
 
 
-def frozen(field: Trigonometric) -> Trigonometric:
-    """The field at t = 0."""
-    return Trigonometric(field.wavevectors, np.zeros(len(field.wavevectors)), field.amplitudes)
+def check_dim(dim: int, allowed: tuple[int, ...]) -> None:
+    """Raise ValueError unless the problem exists in `dim` dimensions."""
+    if dim not in allowed:
+        raise ValueError(f"dim: expected one of {', '.join(map(str, allowed))}, got {dim}")
 
 
-def diffused(field: Trigonometric, matrix: Array) -> Trigonometric:
-    """∇·(D∇u)."""
-    total = field * 0.0
-    for i, row in enumerate(matrix):
-        for j, entry in enumerate(row):
-            if entry != 0.0:
-                total = total + field.derivative(i).derivative(j) * float(entry)
-    return total
+def along(dim: int, direction: int) -> list[float]:
+    """Wave vector 2π e_i."""
+    return [2.0 * math.pi if i == direction else 0.0 for i in range(dim)]
 
 
-def manufactured(
-    equation: Equation,
-    domain: Torus,
-    solution: Sequence[Trigonometric],
-    source: Sequence[Data],
-    final_time: float,
-    name: str,
-) -> Problem:
-    """Problem with the exact solution given as one trigonometric polynomial per component."""
-    slopes = [[u.derivative(i) for u in solution] for i in range(equation.dim)]
-    scalar = equation.components == 1
+def initial_value(u: Trigonometric) -> Trigonometric:
+    """The field u(·, 0), independent of time."""
+    return Trigonometric(u.wavevectors, np.zeros(len(u.frequencies)), u.amplitudes)
+
+
+def fields(
+    components: Sequence[Trigonometric],
+) -> tuple[Callable[[Array, float], Array], Callable[[Array, float], Array]]:
+    """Functions (x, t) -> u of shape (m, ...) and (x, t) -> ∇u of shape (d, m, ...)."""
+    slopes = [[u.derivative(i) for u in components] for i in range(components[0].dim)]
 
     def exact(x: Array, t: float) -> Array:
-        values = np.stack([u(x, t) for u in solution])
-        return values[0] if scalar else values
+        return np.stack([u(x, t) for u in components])
 
     def gradient(x: Array, t: float) -> Array:
-        values = np.stack([np.stack([slope(x, t) for slope in row]) for row in slopes])
-        return values[:, 0] if scalar else values
+        return np.stack([np.stack([slope(x, t) for slope in row]) for row in slopes])
 
-    initial = [frozen(u) for u in solution]
-    return Problem(
-        equation,
-        domain,
-        initial[0] if scalar else initial,
-        final_time,
-        source=source[0] if scalar else list(source),
-        exact=exact,
-        exact_gradient=gradient,
-        name=name,
-    )
+    return exact, gradient
+
+
+def pruned(u: Trigonometric, allowance: float) -> tuple[Trigonometric, float]:
+    """Without the smallest terms, and the supremum bound of what they add, at most `allowance`."""
+    size = np.abs(u.amplitudes)
+    order = np.argsort(size)
+    dropped = np.zeros(len(size), dtype=bool)
+    dropped[order[np.cumsum(size[order]) <= allowance]] = True
+    kept = Trigonometric(u.wavevectors[~dropped], u.frequencies[~dropped], u.amplitudes[~dropped])
+    return kept, float(size[dropped].sum()) * (1.0 + 1e-12)

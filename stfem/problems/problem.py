@@ -1,51 +1,63 @@
-"""What to solve."""
+"""What is to be solved."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from stfem.data import Data, as_data
+from stfem.data import Data, as_data, checked_function
 from stfem.data.base import Array
-from stfem.data.callables import CheckedFunction
+from stfem.data.callables import real_array
 from stfem.equations import Equation
 from stfem.problems.domain import Torus
 
-Field = Callable[[Array, float], Array]
+__all__ = ["Problem"]
+
+Field = Callable[..., Array]
 
 
+@dataclass(frozen=True, eq=False)
 class Problem:
-    """An equation with domain, initial value, source and final time, and the exact solution where it is known.
+    """Equation, domain, data and final time: find u with T1.1 on domain × [0, final_time].
+
+    Data are numbers, `Data` (bounds are then guaranteed) or callables, one for all components or one for each. All
+    is checked here once, callables with a probe; the attributes hold the normalised forms.
 
     Parameters
     ----------
     equation : Equation
-        Physics; checked once against itself.
+        The physics.
     domain : Torus
-        Domain of the same dimension.
-    initial : number, Data, callable or a sequence of these
-        u_0. A callable takes x of shape (dim, ...) and returns x.shape[1:] (scalar) or (m, ...) (system).
+        Where, of the same dimension.
+    initial : float, Data, callable u_0(x), or one per component
+        Values of shape (m, ...), or x.shape[1:] for scalar equations. Attribute: tuple of m Data.
     final_time : float
         T > 0.
-    source : the same, optional
-        g; a callable takes (x, t). None is zero.
-    exact, exact_gradient : callable (x, t), optional
-        u, shaped like the initial value; its gradient (dim, ...) or (dim, m, ...). Used for true errors only, never in a bound.
-    name : str
-        For tables and records.
+    source : float, Data, callable g(x, t), or one per component, optional
+        Attribute: tuple of m Data, zero by default.
+    exact : callable u(x, t), optional
+        Exact solution, if known; as attribute with values of shape (m, ...).
+    exact_gradient : callable, optional
+        ∇u(x, t) of shape (d, m, ...), (d, ...) for scalar equations; as attribute always (d, m, ...).
 
     Raises
     ------
     ValueError, TypeError
-        For dimensions, shapes or times that do not fit.
-
-    Attributes
-    ----------
-    initial, source : tuple of m Data
-    exact, exact_gradient : callables with values (m, ...) and (dim, m, ...), or None
+        Naming what does not fit, with expected and got; also for an equation that contradicts itself, a velocity
+        that is not periodic, and an exact solution that does not start at `initial`.
     """
+
+    equation: Equation
+    domain: Torus
+    initial: tuple[Data, ...]
+    final_time: float
+    source: tuple[Data, ...]
+    exact: Field | None
+    exact_gradient: Field | None
 
     def __init__(
         self,
@@ -56,48 +68,80 @@ class Problem:
         source: object = None,
         exact: Callable[..., object] | None = None,
         exact_gradient: Callable[..., object] | None = None,
-        name: str = "problem",
     ) -> None:
         if not isinstance(equation, Equation):
             raise TypeError(f"equation: expected an Equation, got {type(equation).__name__}")
         if not isinstance(domain, Torus):
             raise TypeError(f"domain: expected a Torus, got {type(domain).__name__}")
-        if equation.dim != domain.dim:
-            raise ValueError(f"domain: expected dimension {equation.dim} as the equation's, got {domain.dim}")
+        d, m = equation.dim, equation.components
+        if domain.dim != d:
+            raise ValueError(f"domain: expected dimension {d} as of the equation, got {domain.dim}")
+        if isinstance(final_time, bool) or not isinstance(final_time, (int, float, np.integer, np.floating)):
+            raise TypeError(f"final_time: expected a number, got {final_time!r}")
         if not (math.isfinite(final_time) and final_time > 0.0):
-            raise ValueError(f"final_time: expected a positive finite number, got {final_time}")
+            raise ValueError(f"final_time: expected positive and finite, got {final_time}")
         equation.check()
-        self.equation, self.domain, self.final_time, self.name = equation, domain, float(final_time), name
-        m, dim = equation.components, equation.dim
-        self.initial: tuple[Data, ...] = as_data(initial, dim, m, "initial", with_time=False)
-        self.source: tuple[Data, ...] = as_data(0.0 if source is None else source, dim, m, "source", with_time=True)
-        self.exact: Field | None = None if exact is None else CheckedFunction(exact, dim, m, "exact")
-        self.exact_gradient: Field | None = None if exact_gradient is None else _gradient(exact_gradient, dim, m)
+        fields = {
+            "equation": equation,
+            "domain": domain,
+            "initial": as_data(initial, d, m, "initial", with_time=False),
+            "final_time": float(final_time),
+            "source": as_data(0.0 if source is None else source, d, m, "source"),
+            "exact": None if exact is None else checked_function(exact, d, m, "exact"),
+            "exact_gradient": None if exact_gradient is None else _Gradient(exact_gradient, d, m),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        if self.equation.linear:
+            self._check_velocity()
+        self._check_exact()
 
-    def __repr__(self) -> str:
-        return (
-            f"Problem({self.name!r}, {self.equation!r}, {self.domain!r}, final_time={self.final_time:g}, "
-            f"exact={'known' if self.exact is not None else 'unknown'})"
-        )
+    def _check_velocity(self) -> None:
+        """b_i must not jump across the periodic seam normal to e_i: ∇·b would hold a measure there (T4)."""
+        rng = np.random.default_rng(3)
+        for i, b in enumerate(self.equation.velocity):
+            if b.constant:
+                continue
+            left = rng.uniform(0.0, 1.0, (self.domain.dim, 8)) * np.reshape(self.domain.lengths, (-1, 1))
+            right = left.copy()
+            left[i], right[i] = 0.0, self.domain.lengths[i]
+            for t in (0.0, 0.41 * self.final_time):
+                ends = b(left, t), b(right, t)
+                if np.max(np.abs(ends[0] - ends[1])) > 1e-8 * (1.0 + np.max(np.abs(ends))):
+                    raise ValueError(
+                        f"velocity: expected component {i} to be periodic in direction {i}, "
+                        f"got {ends[0][0]} and {ends[1][0]} on the two sides"
+                    )
+
+    def _check_exact(self) -> None:
+        """An exact solution with another initial value would make every reported error meaningless."""
+        if self.exact is None:
+            return
+        x = np.random.default_rng(5).uniform(0.0, 1.0, (self.domain.dim, 32))
+        x *= np.reshape(self.domain.lengths, (-1, 1))
+        start = np.stack([datum(x, 0.0) for datum in self.initial])
+        exact = self.exact(x, 0.0)
+        # the median lets discontinuous data differ at a jump
+        if np.median(np.abs(start - exact)) > 1e-8 * (1.0 + np.max(np.abs(exact))):
+            raise ValueError(f"exact: expected the initial value {start[:, 0]} at t = 0, got {exact[:, 0]}")
 
 
-def _gradient(function: Callable[..., object], dim: int, components: int) -> Field:
-    """exact_gradient as a callable with values (dim, m, ...)."""
-    flat = CheckedFunction(_flattened(function, dim, components), dim, dim * components, "exact_gradient")
+class _Gradient:
+    """A callable with values of shape (d, m, ...), or (d, ...) for m = 1; checked on every call."""
 
-    def gradient(x: Array, t: float) -> Array:
-        values = flat(x, t)
-        return values.reshape(dim, components, *values.shape[1:])
+    def __init__(self, function: Callable[..., object], dim: int, components: int) -> None:
+        if not callable(function):
+            raise TypeError(f"exact_gradient: expected a callable, got {type(function).__name__}")
+        self.function, self.dim, self.components = function, dim, components
+        for shape in ((3,), (2, 3)):
+            self(np.full((dim, *shape), 0.3))
 
-    return gradient
-
-
-def _flattened(function: Callable[..., object], dim: int, components: int) -> Callable[[Array, float], Array]:
-    def flattened(x: Array, t: float) -> Array:
-        values = np.asarray(function(x, t), dtype=float)
-        expected = (dim, components, *x.shape[1:]) if components > 1 else (dim, *x.shape[1:])
-        if values.shape not in (expected, (dim, components, *x.shape[1:])):
-            raise ValueError(f"exact_gradient: expected shape {expected}, got {values.shape}")
-        return values.reshape(dim * components, *x.shape[1:])
-
-    return flattened
+    def __call__(self, x: ArrayLike, t: float = 0.0) -> Array:
+        points = np.asarray(x, dtype=np.float64)
+        values = real_array(self.function(points, t), "exact_gradient")
+        full = (self.dim, self.components, *points.shape[1:])
+        if values.shape != full and self.components == 1 and values.shape == points.shape:
+            values = values[:, None]
+        if values.shape != full:
+            raise ValueError(f"exact_gradient: expected shape {full}, got {values.shape}")
+        return values
