@@ -6,7 +6,8 @@ from stfem import data, equations, estimators, fluxes, problems, reconstruction,
 from stfem.estimators import Estimate, SplitEstimator
 from stfem.problems import Problem, Torus
 from stfem.reconstruction import Hermite, Siac
-from stfem.solving import Certificate, Solution, certify, estimate, solve
+from stfem.solution import Solution
+from stfem.solving import Certificate, certify, estimate, solve
 from stfem.timestepping import NonFiniteError
 
 try:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,21 +15,11 @@ from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected, initial_projection
 from stfem.semidiscretization import Semidiscretization
-from stfem.spaces.stencil import Array
-from stfem.timestepping import (
-    ButcherTableau,
-    ExplicitRungeKutta,
-    Node,
-    Stepper,
-    default_stepper,
-    integrate,
-    number_of_steps,
-)
+from stfem.solution import Solution
+from stfem.timestepping import Node, StepLimits, Stepper
 
 #: Fraction of the linear stability limit that the automatic time step uses.
 DEFAULT_CFL = 0.8
-#: Least number of automatic steps where diffusion is implicit: its transients set no stability limit, but they need resolving.
-IMPLICIT_STEPS = 64
 
 
 class Estimator(Protocol):
@@ -39,92 +28,6 @@ class Estimator(Protocol):
     def run(self, semidiscretization: Semidiscretization, nodes: Iterator[Node], order: int) -> Estimate:
         """Consume all nodes of a run with time stepping of the given order."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """A discontinuous Galerkin solution at the final time, and the recipe that reproduces its whole history.
-
-    Attributes
-    ----------
-    problem
-        The problem.
-    semidiscretization
-        Grid, space and fluxes.
-    stepper, dt
-        Time stepping and upper limit of the step; steps are equal and end at the final time exactly.
-    initial
-        U_0 in kernel layout.
-    values
-        U(T) in kernel layout ``(m, q+1, …, N…)``.
-    """
-
-    problem: Problem
-    semidiscretization: Semidiscretization
-    stepper: Stepper
-    dt: float
-    initial: Array
-    values: Array
-    stored: tuple[Node, ...] | None = field(default=None, repr=False)
-
-    @property
-    def time(self) -> float:
-        """Final time T."""
-        return self.problem.final_time
-
-    @property
-    def steps(self) -> int:
-        """Number of time steps."""
-        return number_of_steps(self.problem.final_time, self.dt)
-
-    @property
-    def coefficients(self) -> Array:
-        """Orthonormal Legendre coefficients at T, axes (component, cell…, mode): a view."""
-        dim = self.semidiscretization.grid.dim
-        cells = self.values.shape[1 + dim :]
-        order = (0, *range(1 + dim, 1 + 2 * dim), *range(1, 1 + dim))
-        return self.values.transpose(order).reshape(self.values.shape[0], *cells, -1)
-
-    def nodes(self) -> Iterator[Node]:
-        """All time nodes: the stored ones, or computed again (bit for bit the same run)."""
-        if self.stored is not None:
-            return iter(self.stored)
-        return integrate(self.semidiscretization, self.stepper, self.initial, self.problem.final_time, self.dt)
-
-    def __call__(self, x: Array) -> Array:
-        """u_h(x, T) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.
-
-        Points are taken modulo the torus; on a face the value is that of the cell to its right.
-        """
-        values = evaluate(self.values, self.semidiscretization, np.asarray(x, dtype=float))
-        return values[0] if self.problem.equation.components == 1 else values
-
-    def __repr__(self) -> str:
-        grid = self.semidiscretization.grid
-        return (
-            f"Solution(cells={grid.cells}, degree={self.semidiscretization.degree}, steps={self.steps}, "
-            f"stepper={self.stepper!r}, time={self.time:g})"
-        )
-
-
-def evaluate(values: Array, semidiscretization: Semidiscretization, x: Array) -> Array:
-    """u_h at arbitrary points ``(d, …)``: array ``(m, …)``."""
-    from stfem.spaces.legendre import legendre_values
-
-    grid = semidiscretization.grid
-    if x.ndim == 0 or x.shape[0] != grid.dim:
-        raise ValueError(f"x: expected shape ({grid.dim}, ...), got {x.shape}")
-    points = x.reshape(grid.dim, -1)
-    index, basis = [], []
-    for i, (h, count) in enumerate(zip(grid.spacing, grid.cells, strict=True)):
-        scaled = points[i] / h
-        cell = np.floor(scaled)
-        index.append(cell.astype(int) % count)
-        basis.append(legendre_values(semidiscretization.degree, scaled - cell))
-    local = values[(slice(None),) * (1 + grid.dim) + tuple(index)]  # (m, modes…, points)
-    for table in basis:
-        local = np.einsum("mk...p,pk->m...p", local, table)
-    return np.asarray(local.reshape(values.shape[0], *x.shape[1:]))
 
 
 def solve(
@@ -156,12 +59,13 @@ def solve(
     cfl
         Fraction of the linear stability limit, 0.8 by default (dimensionless); not together with ``dt``.
     stepper
-        Time stepping; by default explicit of order ≥ 2q + 1, implicit–explicit where diffusion would limit an explicit step
-        below a quarter of the convective one.
+        Time stepping; by default explicit of order ≥ 2q + 1, implicit–explicit where diffusion would limit an
+        explicit step below a quarter of the convective one.
     flux, penalty
         Numerical fluxes.
     initial_correction
-        Whether U_0 is corrected so that its reconstruction meets u_0 (T2.0a/b), and for which reconstruction (`Siac()`).
+        Whether U_0 is corrected so that its reconstruction meets u_0 (T2.0a/b), and for which reconstruction
+        (`Siac()`).
     progress
         Show a progress bar.
     history
@@ -234,7 +138,8 @@ def certify(
 ) -> Certificate:
     """Solve and estimate in one streaming pass: memory does not grow with the number of steps.
 
-    Parameters are those of `solve` and `estimate`; the initial value is corrected for the reconstruction of the estimator.
+    Parameters are those of `solve` and `estimate`; the initial value is corrected for the reconstruction of
+    the estimator.
 
     Returns
     -------
@@ -256,7 +161,10 @@ def certify(
     facts = {
         **result.facts,
         "seconds_solve": recorder.seconds,
-        "seconds_estimate": time.perf_counter() - started - recorder.seconds,
+        "seconds_estimate": time.perf_counter()
+        - started
+        - recorder.seconds
+        - result.facts.get("seconds_true_error", 0.0),
     }
     return Certificate(replace(solution, values=recorder.last.values), replace(result, facts=facts))
 
@@ -298,7 +206,13 @@ def _prepare(
             raise ValueError(f"{name}: expected a positive finite number, got {value}")
     semi = Semidiscretization(problem, cells, degree, flux, penalty)
     projection = initial_projection(semi)
-    limits = StepLimits(semi, projection)
+    limits = StepLimits(
+        semi.degree,
+        problem.final_time,
+        semi.convective_rate(projection),
+        semi.transport_spectrum,
+        (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
+    )
     chosen = stepper if stepper is not None else limits.default_stepper()
     initial = projection
     if initial_correction is not False:
@@ -307,59 +221,6 @@ def _prepare(
         initial = initial_corrected(semi, rule.bind(semi), implicit)
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
-
-
-class StepLimits:
-    """Linear stability limits of explicit time stepping for one scheme and initial state."""
-
-    #: Explicit stepping is kept while it needs at most this many times the steps of convection alone.
-    IMPLICIT_FROM = 4.0
-
-    def __init__(self, semidiscretization: Semidiscretization, initial: Array) -> None:
-        self._semi = semidiscretization
-        self.convective_rate = semidiscretization.convective_rate(initial)
-
-    @cached_property
-    def diffusive_rate(self) -> float:
-        """Largest eigenvalue of −P, in 1/time."""
-        return self._semi.diffusion.spectral_radius if self._semi.has_diffusion else 0.0
-
-    def default_stepper(self) -> Stepper:
-        """Explicit where diffusion does not limit the step, else implicit–explicit."""
-        explicit = default_stepper(self._semi.degree, diffusion_limits=False)
-        if self.diffusive_rate == 0.0:
-            return explicit
-        convective, both = self._rates(explicit.tableau)
-        implicit = both > self.IMPLICIT_FROM * convective
-        return default_stepper(self._semi.degree, diffusion_limits=True) if implicit else explicit
-
-    def _rates(self, tableau: ButcherTableau) -> tuple[float, float]:
-        """1/dt at the stability limit for convection alone and with diffusion."""
-        convective = self.convective_rate / tableau.stable_step(self._semi.transport_spectrum)
-        return convective, convective + self.diffusive_rate / tableau.real_stability
-
-    def stable_step(self, stepper: Stepper) -> float:
-        """Largest step within the linear stability limit: convective part, and diffusion where it is stepped explicitly.
-
-        With implicit diffusion at least 64 steps are taken, whatever ε.
-
-        Raises
-        ------
-        ValueError
-            For a stepper without a tableau, whose limit is not known.
-        """
-        tableau = getattr(stepper, "tableau", None)
-        if tableau is None:
-            raise ValueError(f"dt: expected a time step for the stepper {stepper!r}, whose stability limit is not known, got None")
-        explicit = getattr(tableau, "explicit", None)
-        part = tableau if isinstance(tableau, ButcherTableau) else explicit
-        if not isinstance(part, ButcherTableau):
-            raise ValueError(f"dt: expected a time step for the stepper {stepper!r}, got None")
-        convective, both = self._rates(part)
-        if isinstance(stepper, ExplicitRungeKutta):
-            return 1.0 / both if both > 0.0 else np.inf
-        accurate = self._semi.problem.final_time / IMPLICIT_STEPS if self._semi.has_diffusion else np.inf
-        return min(accurate, 1.0 / convective if convective > 0.0 else np.inf)
 
 
 def _stream(solution: Solution, progress: bool) -> Iterator[Node]:

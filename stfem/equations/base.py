@@ -6,16 +6,19 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from stfem.data import Constant, Data
+from stfem.data import Data, as_data
 from stfem.data.base import Array
 from stfem.equations.probe import check_equation
 from stfem.equations.stability import Stability
 
 
 class Equation(ABC):
-    """∂_t u + ∇·f(u, x, t) + c u − ∇·(D∇u) = g (T1.1) for m components in d dimensions; D acts on the components with weight 1.
+    """∂_t u + ∇·f(u, x, t) + c u − ∇·(D∇u) = g (T1.1) for m components in d dimensions.
 
-    A user's own equation derives from this class; `check` compares its Jacobian with its flux once, when a problem is built.
+    D acts on the components with weight 1.
+
+    A user's own equation derives from this class; `check` compares its Jacobian with its flux once, when a
+    problem is built.
 
     Parameters
     ----------
@@ -26,7 +29,7 @@ class Equation(ABC):
     diffusion
         D = εA: a number ≥ 0 or a symmetric positive semi-definite matrix ``(d, d)``, in length²/time.
     reaction
-        Coefficient c (`Data` or number), in 1/time.
+        Coefficient c (number, `Data` or callable ``c(x, t)``), in 1/time.
     diffused
         Weight 0 or 1 per component.
 
@@ -47,13 +50,13 @@ class Equation(ABC):
         components: int = 1,
         diffusion: object = 0.0,
         diffused: tuple[float, ...] | None = None,
-        reaction: float | Data = 0.0,
+        reaction: object = 0.0,
     ) -> None:
-        if dim not in (1, 2, 3):
+        if isinstance(dim, bool) or dim not in (1, 2, 3):
             raise ValueError(f"dim: expected 1, 2 or 3, got {dim!r}")
         self.dim, self.components = dim, components
         self.diffusion = diffusion_matrix(diffusion, dim)
-        self.reaction: Data = reaction if isinstance(reaction, Data) else Constant(reaction, dim)
+        self.reaction: Data = as_data(reaction, dim, 1, "reaction")[0]
         self.diffused = diffused if diffused is not None else (1.0,) * components
         if len(self.diffused) != components or any(weight not in (0.0, 1.0) for weight in self.diffused):
             raise ValueError(f"diffused: expected {components} weights 0 or 1, got {self.diffused}")
@@ -76,8 +79,8 @@ class Equation(ABC):
         """What turns residual norms into an error bound."""
 
     def sonic_points(self, direction: int) -> tuple[float, ...] | None:
-        """States of a scalar equation where f_i' may change sign, None where they are not known."""
-        return None
+        """States of a scalar equation where f_i' changes sign (more are harmless), None if not known."""
+        return () if self.linear else None
 
     @property
     def velocity(self) -> tuple[Data, ...]:
@@ -94,7 +97,9 @@ class Equation(ABC):
         return rng.uniform(0.5, 1.5, (self.components, count))
 
     def check(self) -> None:
-        """Compare shapes, wave speeds, and the Jacobian with differences of the flux, at random states and points.
+        """Test shapes, wave speeds, declared facts and the Jacobian against differences of the flux.
+
+        States and points are random.
 
         Raises
         ------
@@ -106,19 +111,25 @@ class Equation(ABC):
 
 def diffusion_matrix(diffusion: object, dim: int) -> Array:
     """D as a checked ``(d, d)`` array."""
-    given = np.asarray(diffusion, dtype=float)
-    matrix = given * np.eye(dim) if given.ndim == 0 else given.copy()
+    try:
+        given = np.array(diffusion, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"diffusion: expected a number or a matrix, got {diffusion!r}") from None
+    matrix = given * np.eye(dim) if given.ndim == 0 else given
     if matrix.shape != (dim, dim):
         raise ValueError(
             f"diffusion: expected a number or a matrix of shape ({dim}, {dim}), got shape {given.shape}"
         )
     if not np.all(np.isfinite(matrix)):
         raise ValueError(f"diffusion: expected finite numbers, got {diffusion!r}")
-    if not np.array_equal(matrix, matrix.T):
+    size = float(np.abs(matrix).max())
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-13 * size):
         raise ValueError(f"diffusion: expected a symmetric matrix, got {matrix.tolist()}")
-    smallest = float(np.linalg.eigvalsh(matrix)[0])
-    if smallest < -1e-14 * float(np.abs(matrix).max()):
+    matrix = np.triu(matrix) + np.triu(matrix, 1).T  # asymmetry by round-off (D = R A Rᵀ) is removed
+    smallest = float(np.linalg.eigvalsh(matrix / size)[0]) if size > 0.0 else 0.0
+    if smallest < -1e-14 * dim:
         raise ValueError(
-            f"diffusion: expected a positive semi-definite matrix, got smallest eigenvalue {smallest:g}"
+            f"diffusion: expected positive semi-definite, got smallest eigenvalue {smallest * size:g}"
         )
+    matrix.flags.writeable = False
     return matrix

@@ -25,10 +25,10 @@ class Burgers(ScalarConservationLaw):
         super().__init__((0.0, 0.0, 0.5), dim=dim, diffusion=diffusion)
 
     def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
-        return 0.5 * u * u
+        return np.asarray(0.5 * u * u)
 
     def jacobian_product(self, u: Array, v: Array, x: Array, t: float, direction: int) -> Array:
         return u * v
 
     def wave_speed(self, u: Array, x: Array, t: float, direction: int) -> Array:
-        return np.abs(u[0])
+        return np.asarray(np.abs(u[0]))

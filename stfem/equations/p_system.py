@@ -41,8 +41,8 @@ class DiffusivePSystem(Equation):
     dim : int
         Number of space dimensions.
     lower, upper : float
-        State set of τ, 0 < lower < upper. Only bounds use it: that the reconstruction lies inside is verified,
-        that the solution does is assumed.
+        State set of τ, 0 < lower < upper. Only bounds use it: that the reconstruction lies inside is
+        verified, that the solution does is assumed.
 
     Raises
     ------

@@ -28,9 +28,9 @@ class ScalarConservationLaw(Equation):
     """∂_t u + Σ_i ∂_i f_i(u) − ∇·(D ∇u) = g (T1.1).
 
     Rate (T4): with e = u − û the convective term gives −∫∇û·(average of f'' between û and u) e², hence
-    2μ = sup_x max_{ξ∈I} −Σ_i f_i''(ξ) ∂_iû, I the hull of all states û and u. I is cut into pieces, and on each
-    one every corner of the box of ranges of the f_i'' is a candidate. For polynomials the ranges are proved
-    (Bernstein); for callables they are sampled and widened, which is stated as an assumption.
+    2μ = sup_x max_{ξ∈I} −Σ_i f_i''(ξ) ∂_iû, I the hull of all states û and u. I is cut into pieces, and on
+    each one every corner of the box of ranges of the f_i'' is a candidate. For polynomials the ranges are
+    proved (Bernstein); for callables they are sampled and widened, which is stated as an assumption.
 
     Parameters
     ----------
@@ -122,7 +122,8 @@ class ScalarConservationLaw(Equation):
         low, high = (float(lower[0]), float(upper[0])) if self.stability.needs_range else (0.0, 0.0)
         if not (np.isfinite([low, high]).all() and low <= high):
             raise ValueError(f"growth: expected a finite range of states, got [{low}, {high}]")
-        pieces = 1 if self._same or low == high else _PIECES
+        varying = sum(not isinstance(f, Polynomial) or f.degree() > 0 for f in self._second)
+        pieces = 1 if self._same or varying <= 1 or low == high else _PIECES
         ends = np.linspace(low, high, pieces + 1)
         corners: set[tuple[float, ...]] = set()
         for a, b in pairwise(ends):
@@ -135,8 +136,8 @@ class ScalarConservationLaw(Equation):
             return Growth(forms)
         return Growth(
             forms,
-            assumption=f"range of the second derivative of the flux taken from {_SAMPLES} samples and widened "
-            f"by {_MARGIN:.0%}, not proved",
+            assumption=f"range of the second derivative of the flux taken from {_SAMPLES} samples and "
+            f"widened by {_MARGIN:.0%}, not proved",
         )
 
 

@@ -13,7 +13,9 @@ __all__ = ["Growth", "GrowthForm", "Stability"]
 
 @dataclass(frozen=True, eq=False)
 class GrowthForm:
-    """One candidate Σ_{c,i} gradient[c, i] ∂_iû_c + Σ coefficient · data + Σ_c source[c] g_c for the rate 2μ (T4.1).
+    """One candidate Σ_{c,i} gradient[c.
+
+    I] ∂_iû_c + Σ coefficient · data + Σ_c source[c] g_c for the rate 2μ (T4.1).
 
     Attributes
     ----------

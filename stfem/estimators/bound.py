@@ -28,7 +28,8 @@ class BoundState:
     initial_mean
         Bound of |∫_Ω e(0)|.
     decay_rate
-        λ₁ of the diffusion operator D on mean-zero functions (T4), 0 where the Poincaré variant does not apply.
+        λ₁ of the diffusion operator D on mean-zero functions (T4), 0 where the Poincaré variant does not
+        apply.
     measure
         |Ω|.
     members
@@ -70,7 +71,9 @@ class BoundState:
         self.hyperbolic += choice.alpha
         self.parabolic_sq += choice.beta
         self.exponent += growth
-        local = np.sqrt(self.measure / norms.residual_sq.size * norms.duration * norms.hyperbolic_sq(1.0)).sum()
+        local = np.sqrt(
+            self.measure / norms.residual_sq.size * norms.duration * norms.hyperbolic_sq(1.0)
+        ).sum()
         total = self.l1 + float(local) + np.sqrt(self.measure) * norms.remainder
         self.l1 = float(np.exp(reaction_growth * norms.duration) * total)
         return choice
@@ -88,7 +91,8 @@ class BoundState:
         share, member = np.unravel_index(np.argmin(end), end.shape)
         self.final = float(end[share, member])
         self.bound = max(self.bound, float(inside.min()))
-        # the energy bound needs sup √y on this slab for the chosen member; any row of `inside` with that member bounds it
+        # the energy bound needs sup √y on this slab for the chosen member; any row of `inside` with that
+        # member bounds it
         return Choice(
             int(member),
             self.members[int(member)],
@@ -114,7 +118,10 @@ class BoundState:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the cheapest member of the family cost on one slab: α, β, the flux part of β, and sup √y inside."""
+    """What the cheapest member of the family cost on one slab.
+
+    α, β, the flux part of β, and sup √y inside.
+    """
 
     member_index: int
     member: float

@@ -17,7 +17,9 @@ Field = Callable[[Array, float], Array]
 
 
 class TrueError:
-    """Accumulates sup_t ‖u − û‖, its value at the end, and ∫‖D^{1/2}∇(u − û)‖² over a run (needs `Problem.exact`).
+    """Accumulates sup_t ‖u − û‖, its value at the end.
+
+    And ∫‖D^{1/2}∇(u − û)‖² over a run (needs `Problem.exact`).
 
     Parameters
     ----------
@@ -31,7 +33,9 @@ class TrueError:
         Gauss points in time per slab; slab ends are added for the supremum.
     """
 
-    def __init__(self, problem: Problem, grid: TensorGrid, degree: int, extra_points: int = 2, times: int = 2) -> None:
+    def __init__(
+        self, problem: Problem, grid: TensorGrid, degree: int, extra_points: int = 2, times: int = 1
+    ) -> None:
         self.problem, self.grid, self.degree = problem, grid, degree
         self._abscissae, weights = weighted_gauss(degree + 1 + extra_points, grid.dim)
         self._weights = weights * grid.cell_measure
@@ -95,7 +99,9 @@ class TrueError:
         return total
 
 
-def distance(problem: Problem, grid: TensorGrid, degree: int, field: Array, time: float, extra_points: int = 4) -> float:
+def distance(
+    problem: Problem, grid: TensorGrid, degree: int, field: Array, time: float, extra_points: int = 4
+) -> float:
     """‖u(t) − v‖ for a piecewise polynomial v, modes ``(m, p…, N…)``, by Gauss quadrature."""
     measure = TrueError(problem, grid, degree, extra_points)
     return measure._norm(measure.exact(time) - measure._values(field))

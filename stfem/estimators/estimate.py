@@ -15,7 +15,9 @@ from stfem.spaces.stencil import Array
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A-posteriori error bound of one computation; every norm is over Ω, unsquared unless the name ends in ``_sq``.
+    """A-posteriori error bound of one computation.
+
+    Every norm is over Ω, unsquared unless the name ends in ``_sq``.
 
     Attributes
     ----------
@@ -30,14 +32,16 @@ class Estimate:
     enclosure
         (lower, upper) of ‖u(T) − u_h(T)‖_{L²} (T4.5).
     parts
-        "initial" z_0, "hyperbolic" Σα, "parabolic" √Σβ, "temporal" (share of the time stepping inside the hyperbolic part),
-        "growth" (exponential factor).
+        "initial" z_0, "hyperbolic" Σα, "parabolic" √Σβ, "temporal" (share of the time stepping inside the
+        hyperbolic part), "growth" (exponential factor).
     indicators_sq
         Per cell ``(N_1, …, N_d)``; the sum is (Σα)² + Σβ (T4.7).
     guaranteed
         Whether every norm and supremum is exact or carries a proved remainder (T4.6); derived, never set.
     assumptions
         Sentences: what is taken for granted of the exact solution, and what is not proved.
+    unproved
+        Those of the sentences that make `guaranteed` False.
     error, error_final, error_energy, error_dg
         True errors sup‖u − û‖, at T, in the energy norm, and ‖u(T) − u_h(T)‖; None without an exact solution.
     history
@@ -64,7 +68,10 @@ class Estimate:
 
     @property
     def guaranteed(self) -> bool:
-        """True where nothing in the bound is unproved (the assumptions about u itself are listed in `assumptions`)."""
+        """True where nothing in the bound is unproved.
+
+        The assumptions about u itself are listed in `assumptions`.
+        """
         return not self.unproved
 
     @property
@@ -103,15 +110,18 @@ class Estimate:
             return "unknown" if value is None else f"{value:.4e}"
 
         lines = [
-            f"bound   sup ‖u−û‖      {number(self.bound)}   true {number(self.error)}   effectivity {_short(self.effectivity)}",
+            f"bound   sup ‖u−û‖      {number(self.bound)}   true {number(self.error)}"
+            f"   effectivity {_short(self.effectivity)}",
             f"bound   ‖u−û‖ at T     {number(self.bound_final)}   true {number(self.error_final)}",
             f"bound   energy norm    {number(self.bound_energy)}   true {number(self.error_energy)}",
-            f"inside  ‖u−u_h‖ at T   [{self.enclosure[0]:.4e}, {self.enclosure[1]:.4e}]   true {number(self.error_dg)}",
+            f"inside  ‖u−u_h‖ at T   [{self.enclosure[0]:.4e}, {self.enclosure[1]:.4e}]"
+            f"   true {number(self.error_dg)}",
             "parts   " + "  ".join(f"{name} {value:.3g}" for name, value in self.parts.items()),
             "guaranteed" if self.guaranteed else "not guaranteed: " + "; ".join(self.unproved),
         ]
-        if self.assumptions:
-            lines.append("assuming " + "; ".join(self.assumptions))
+        taken = [sentence for sentence in self.assumptions if sentence not in self.unproved]
+        if taken:
+            lines.append("assuming " + "; ".join(taken))
         return "\n".join(lines)
 
 

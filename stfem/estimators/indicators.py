@@ -13,7 +13,8 @@ from stfem.spaces.stencil import Array
 class IndicatorSum:
     """Accumulates η_K² = (Σ_m α_m) Σ_n α_n s_{K,n} + Σ_n β_{K,n} with Σ_K η_K² = (Σα)² + Σβ (T4.7).
 
-    s_{K,n} is the share of cell K in ∫∫R_H² on slab n; what belongs to no cell (remainders, the mean) is spread evenly.
+    s_{K,n} is the share of cell K in ∫∫R_H² on slab n; what belongs to no cell (remainders, the mean) is
+    spread evenly.
 
     Parameters
     ----------

@@ -31,7 +31,9 @@ class NodeSelector:
         Its degree says how the share depends on K.
     """
 
-    def __init__(self, nodes: Iterable[Node], spacing: int | None, target: float, interpolant: Hermite) -> None:
+    def __init__(
+        self, nodes: Iterable[Node], spacing: int | None, target: float, interpolant: Hermite
+    ) -> None:
         self._nodes, self._target = nodes, target
         self._fixed = spacing is not None
         self.spacing = spacing or 1
@@ -53,14 +55,23 @@ class NodeSelector:
         """Choose K for later slabs: the defect of Hermite interpolation of degree r in ∂_t grows like K^r."""
         if self._fixed:
             return
-        wanted = GROWTH * self.spacing if share == 0.0 else self.spacing * 0.9 * (self._target / share) ** self._exponent
+        wanted = (
+            GROWTH * self.spacing
+            if share == 0.0
+            else self.spacing * 0.9 * (self._target / share) ** self._exponent
+        )
         self.spacing = max(1, min(int(wanted), GROWTH * self.spacing))
 
 
 def temporal_share(
-    semidiscretization: Semidiscretization, reconstruction: BoundReconstruction, slab: ReconstructedSlab, residual: float
+    semidiscretization: Semidiscretization,
+    reconstruction: BoundReconstruction,
+    slab: ReconstructedSlab,
+    residual: float,
 ) -> float:
-    """‖S τ‖/‖R_H‖ with τ = dU^t/dt − H(U^t) − P(U^t) at two times of the slab (T2); part of the report, never of the bound.
+    """‖S τ‖/‖R_H‖ with τ = dU^t/dt − H(U^t) − P(U^t) at two times of the slab (T2).
+
+    Part of the report, never of the bound.
 
     Parameters
     ----------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import perf_counter
 
 import numpy as np
 
@@ -42,7 +43,8 @@ class SplitEstimator:
     interpolant
         Interpolation in time. Default: Hermite of odd degree ≥ max(5, order of the time stepping).
     members
-        Members λ ∈ [0, 1] of the flux family d̃_λ = (1−λ)K*σ_h + λD∇û; the cheapest one is taken on every slab (T3.5).
+        Members λ ∈ [0, 1] of the flux family d̃_λ = (1−λ)K*σ_h + λD∇û; the cheapest one is taken on every
+        slab (T3.5).
     spacing
         Time steps per slab: a number, or None for the automatic choice.
     temporal_share
@@ -54,7 +56,7 @@ class SplitEstimator:
         For members outside [0, 1], a spacing below 1 or a share outside (0, 1).
     """
 
-    reconstruction: Reconstruction = Siac()
+    reconstruction: Reconstruction = field(default_factory=Siac)
     interpolant: Hermite | None = None
     members: tuple[float, ...] = FLUX_FAMILY
     spacing: int | None = None
@@ -90,11 +92,16 @@ class _Run:
         self.indicators = IndicatorSum(self.grid, semidiscretization.grid.cells)
         self.true = None if self.problem.exact is None else TrueError(self.problem, self.grid, self.degree)
         self.rows: list[tuple[float, ...]] = []
+        self.seconds_true = 0.0
 
     def consume(self, nodes: Iterable[Node]) -> Estimate:
         """Stream nodes → slabs → norms → bound."""
-        selector = NodeSelector(nodes, self.estimator.spacing, self.estimator.temporal_share, self.interpolant)
-        slabs = reconstructed_slabs((self.bound_reconstruction.at_node(node) for node in selector), self.interpolant)
+        selector = NodeSelector(
+            nodes, self.estimator.spacing, self.estimator.temporal_share, self.interpolant
+        )
+        slabs = reconstructed_slabs(
+            (self.bound_reconstruction.at_node(node) for node in selector), self.interpolant
+        )
         state: BoundState | None = None
         for slab in slabs:
             if state is None:
@@ -103,7 +110,9 @@ class _Run:
             norms = self.split.norms(slab)
             self._advance(state, slab, norms, selector)
             if self.true is not None:
+                started = perf_counter()
                 self.true.take(slab)
+                self.seconds_true += perf_counter() - started
             last = slab.stop
         if state is None:
             raise ValueError("nodes: expected at least two time nodes, got fewer")
@@ -121,7 +130,9 @@ class _Run:
             self.estimator.members if self.semi.has_diffusion else (1.0,),
         )
 
-    def _advance(self, state: BoundState, slab: ReconstructedSlab, norms: SlabNorms, selector: NodeSelector) -> None:
+    def _advance(
+        self, state: BoundState, slab: ReconstructedSlab, norms: SlabNorms, selector: NodeSelector
+    ) -> None:
         reaction = self.problem.equation.reaction
         # scalar L¹ stability: only sup(−c)_+ can make the error grow (T4.4)
         reaction_growth = 0.0 if reaction.is_zero else _negative_part(reaction, slab, self.grid)
@@ -132,20 +143,33 @@ class _Run:
         selector.update(share)
         factor = self.problem.equation.stability.error_factor
         self.rows.append(
-            (slab.time.stop, factor * state.final, choice.alpha, choice.beta, norms.growth, choice.member, share)
+            (
+                slab.time.stop,
+                factor * state.final,
+                choice.alpha,
+                choice.beta,
+                norms.growth,
+                choice.member,
+                share,
+            )
         )
 
-    def _result(self, state: BoundState, initial: InitialError, last: NodeReconstruction, selector: NodeSelector) -> Estimate:
+    def _result(
+        self, state: BoundState, initial: InitialError, last: NodeReconstruction, selector: NodeSelector
+    ) -> Estimate:
         equation, stability = self.problem.equation, self.problem.equation.stability
         factor = stability.error_factor
         final = factor * state.final
         gap = self._distance_to_dg(last)
         columns = np.array(self.rows).T
-        history = dict(zip(("time", "bound", "alpha", "beta", "growth", "member", "temporal"), columns, strict=True))
+        history = dict(
+            zip(("time", "bound", "alpha", "beta", "growth", "member", "temporal"), columns, strict=True)
+        )
         total = float(history["alpha"].sum())
         temporal = float((history["temporal"] * history["alpha"]).sum() / total) if total > 0.0 else 0.0
         scalar = equation.components == 1
         true, dg = self.true, last.node.values
+        unproved = tuple(dict.fromkeys((*initial.unproved, *self.split.unproved)))
         return Estimate(
             bound=factor * state.bound,
             bound_final=final,
@@ -160,12 +184,14 @@ class _Run:
                 "growth": float(np.exp(state.exponent)),
             },
             indicators_sq=self.indicators.total(),
-            assumptions=stability.assumptions,
-            unproved=(*dict.fromkeys((*initial.unproved, *self.split.unproved)),),
+            assumptions=(*stability.assumptions, *unproved),
+            unproved=unproved,
             error=None if true is None else true.supremum,
             error_final=None if true is None else true.final,
             error_energy=None if true is None else true.energy,
-            error_dg=None if true is None else distance(self.problem, self.semi.grid, self.semi.degree, dg, last.time),
+            error_dg=None
+            if true is None
+            else distance(self.problem, self.semi.grid, self.semi.degree, dg, last.time),
             history=history,
             facts={
                 "steps": selector.steps,
@@ -175,6 +201,7 @@ class _Run:
                 "degree_time": self.interpolant.degree,
                 "degree_reconstruction": self.degree,
                 "dofs": self.semi.dofs,
+                "seconds_true_error": self.seconds_true,
             },
         )
 
@@ -186,7 +213,10 @@ class _Run:
 
 
 def poincare_rate(matrix: Array, lengths: tuple[float, ...]) -> float:
-    """λ₁ = min_{k≠0} (2πk/L)ᵀD(2πk/L) on the torus: exact for a diagonal D, else the lower bound λ_min(D)(2π/L_max)²."""
+    """λ₁ = min_{k≠0} (2πk/L)ᵀD(2πk/L) on the torus.
+
+    Exact for a diagonal D, else the lower bound λ_min(D)(2π/L_max)².
+    """
     frequencies = 2.0 * np.pi / np.asarray(lengths)
     if not np.any(matrix - np.diag(np.diag(matrix))):
         return float((np.diag(matrix) * frequencies**2).min())

@@ -1,6 +1,7 @@
 """Convective numerical fluxes F(u⁻, u⁺) on faces with normal e_i; minus is the side that the normal leaves.
 
-All are consistent, F(u, u) = f_i(u), and one value serves both cells of a face, which makes schemes conservative.
+All are consistent, F(u, u) = f_i(u), and one value serves both cells of a face, which makes schemes
+conservative.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def flux_engquist_osher(
 ) -> Array:
     """F = ½( f_i(u⁻) + f_i(u⁺) − ∫_{u⁻}^{u⁺} |f_i'| ), scalar equations.
 
-    Where the equation knows its sonic points (linear and polynomial fluxes do), the integral is the exact sum of
-    |differences of f_i| between them; otherwise it is integrated with 8 Gauss points between the traces.
+    Where the equation knows its sonic points (linear and polynomial fluxes do), the integral is the exact sum
+    of |differences of f_i| between them; otherwise it is integrated with 8 Gauss points between the traces.
 
     Raises
     ------

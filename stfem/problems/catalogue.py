@@ -11,7 +11,8 @@ from stfem.problems.problem import Problem
 
 __all__ = ["CATALOGUE"]
 
-#: Name -> factory with the arguments (dim), eps and final_time; burgers_cole_hopf is one-dimensional, without dim.
+#: Name -> factory with the arguments (dim), eps and final_time; burgers_cole_hopf is one-dimensional, without
+#: dim.
 CATALOGUE: dict[str, Callable[..., Problem]] = {
     factory.__name__: factory
     for factory in (

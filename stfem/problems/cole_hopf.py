@@ -22,8 +22,8 @@ _BLOCK = 1 << 20
 def burgers_cole_hopf(eps: float = 0.02, final_time: float = 0.1) -> Problem:
     """Viscous Burgers in one dimension without source, u_0 = sin 2πx on (0, 1); a shock forms at t = 1/(2π).
 
-    With −2ε φ_x/φ = u, φ solves the heat equation, and its Gaussian integral turns into a mean value: let y be
-    distributed with density proportional to exp( −(x−y)²/(4εt) − sin²(πy)/(2πε) ). Then
+    With −2ε φ_x/φ = u, φ solves the heat equation, and its Gaussian integral turns into a mean value: let y
+    be distributed with density proportional to exp( −(x−y)²/(4εt) − sin²(πy)/(2πε) ). Then
 
         u = E[u_0(y)],      ∂_x u = E[u_0'(y)] − Var[u_0(y)] / (2ε).
 
@@ -58,7 +58,8 @@ def _means(x: Array, t: float, eps: float) -> tuple[Array, Array]:
     The integrands are entire and decay like exp(−s²), so that the rule converges faster than any power.
     """
     flat = x.reshape(-1)
-    # s² beyond this is negligible beside the largest weight, which is at least that of y = x and of an integer y
+    # s² beyond this is negligible beside the largest weight, which is at least that of y = x and of an
+    # integer y
     spread = 4.0 * eps * t
     deepest = min(1.0 / (2.0 * math.pi * eps), 0.25 / spread if spread > 0.0 else math.inf)
     reach = math.sqrt(_NEGLIGIBLE + deepest)

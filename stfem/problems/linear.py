@@ -21,7 +21,9 @@ _PI2 = 2.0 * math.pi
 
 
 def linear_advection_diffusion(dim: int = 2, eps: float = 1e-3, final_time: float = 1.0) -> Problem:
-    """Transport of a decaying wave with b = (1, 1/2, 1/4) on the unit torus, no source (REFERENCE R2 for dim = 2).
+    """Transport of a decaying wave with b = (1, 1/2, 1/4) on the unit torus.
+
+    No source (REFERENCE R2 for dim = 2).
 
         u = exp(−4π² d ε t) sin 2π(x − t) cos 2π(y − t/2) cos 2π(z − t/4)
 
@@ -60,8 +62,8 @@ def sheared_pulse(dim: int = 2, eps: float = 1e-3, final_time: float = 1.0) -> P
 
         u = Π_i cos⁴ π(x_i − ½ − t/2),   g = ∂_t u + b·∇u − ε Δu
 
-    The pulse moves with the mean velocity; g holds what the shear would do to it. In two dimensions the flow has
-    stagnation points with closed streamlines around them.
+    The pulse moves with the mean velocity; g holds what the shear would do to it. In two dimensions the flow
+    has stagnation points with closed streamlines around them.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ def diffusive_p_system(dim: int = 2, eps: float = 1e-3, final_time: float = 0.05
         v_3 = 0.1 sin φ_x cos φ_y sin φ_z
 
     with the components and factors that dim leaves, and g_τ = ∂_t τ − ∇·v, g_v = ∂_t v + ∇τ^{-2} − ε Δv. With
-    s = τ − 1, |s| ≤ 0.1, τ^{-2} = Σ_k (−1)^k (k+1) s^k is cut after 18 powers; the sources hold a proved bound of
-    what is left out (about 1e-15). The state set is 0.85 ≤ τ ≤ 1.15.
+    s = τ − 1, |s| ≤ 0.1, τ^{-2} = Σ_k (−1)^k (k+1) s^k is cut after 18 powers; the sources hold a proved
+    bound of what is left out (about 1e-15). The state set is 0.85 ≤ τ ≤ 1.15.
 
     Parameters
     ----------

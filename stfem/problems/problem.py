@@ -24,8 +24,8 @@ Field = Callable[..., Array]
 class Problem:
     """Equation, domain, data and final time: find u with T1.1 on domain × [0, final_time].
 
-    Data are numbers, `Data` (bounds are then guaranteed) or callables, one for all components or one for each. All
-    is checked here once, callables with a probe; the attributes hold the normalised forms.
+    Data are numbers, `Data` (bounds are then guaranteed) or callables, one for all components or one for
+    each. All is checked here once, callables with a probe; the attributes hold the normalised forms.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class Problem:
     Raises
     ------
     ValueError, TypeError
-        Naming what does not fit, with expected and got; also for an equation that contradicts itself, a velocity
-        that is not periodic, and an exact solution that does not start at `initial`.
+        Naming what does not fit, with expected and got; also for an equation that contradicts itself, a
+        velocity that is not periodic, and an exact solution that does not start at `initial`.
     """
 
     equation: Equation

@@ -13,7 +13,9 @@ from stfem.spaces.stencil import Array
 
 @dataclass(frozen=True)
 class Hermite:
-    """Polynomial of degree 2k − 1 in time through (value, derivative) at k ≥ 2 nodes that include both slab ends.
+    """Polynomial of degree 2k − 1 in time through (value.
+
+    Derivative) at k ≥ 2 nodes that include both slab ends.
 
     Parameters
     ----------
@@ -48,7 +50,9 @@ class Hermite:
         return self.nodes - 2 - self.look_ahead
 
     def modes(self, times: Sequence[float], start: float, stop: float) -> tuple[Array, Array]:
-        """Matrices from node data to orthonormal Legendre modes in time of the interpolant and of its derivative.
+        """Matrices from node data to orthonormal Legendre modes in time of the interpolant and of its.
+
+        Derivative.
 
         Parameters
         ----------
@@ -67,5 +71,5 @@ class Hermite:
         conditions = np.empty((degree + 1, degree + 1))
         conditions[0::2] = legendre_values(degree, local)
         conditions[1::2] = legendre_values(degree, local, 1) / duration
-        values = np.linalg.inv(conditions)
+        values = np.asarray(np.linalg.inv(conditions), dtype=np.float64)
         return values, derivative_matrix(degree) @ values / duration

@@ -20,7 +20,9 @@ def initial_projection(semidiscretization: Semidiscretization) -> Array:
     return semidiscretization.project(semidiscretization.problem.initial)
 
 
-def initial_corrected(semidiscretization: Semidiscretization, reconstruction: BoundReconstruction, implicit: bool) -> Array:
+def initial_corrected(
+    semidiscretization: Semidiscretization, reconstruction: BoundReconstruction, implicit: bool
+) -> Array:
     """U_0 with S U_0 close to u_0: the filter's own error is taken out of the bound.
 
     Parameters
@@ -30,11 +32,13 @@ def initial_corrected(semidiscretization: Semidiscretization, reconstruction: Bo
     implicit
         Whether diffusion is stepped implicitly. Then F_0 = εL_hU_0 is stiff and
         (I − εL_h) δ = P_h( w − ε∇·A∇w ), w = u_0 − S U_0, is solved three times from U_0 = 0 (T2.0b);
-        otherwise U_0 ← U_0 + P_h( u_0 − S U_0 ) twice from the projection (T2.0a). Data whose second derivatives are not known
-        exactly always take T2.0a.
+        otherwise U_0 ← U_0 + P_h( u_0 − S U_0 ) twice from the projection (T2.0a). Data whose second
+        derivatives are not known exactly always take T2.0a.
     """
     target = initial_projection(semidiscretization)
-    diffusive = _projected_diffusion(semidiscretization) if implicit and semidiscretization.has_diffusion else None
+    diffusive = (
+        _projected_diffusion(semidiscretization) if implicit and semidiscretization.has_diffusion else None
+    )
     if diffusive is None:
         u = target
         for _ in range(EXPLICIT_REPEATS):
@@ -44,7 +48,9 @@ def initial_corrected(semidiscretization: Semidiscretization, reconstruction: Bo
     for _ in range(IMPLICIT_REPEATS):
         field = reconstruction.field(u)
         defect = target - diffusive - _restrict(field, semidiscretization, reconstruction)
-        defect += _restrict(_diffused(field, semidiscretization, reconstruction), semidiscretization, reconstruction)
+        defect += _restrict(
+            _diffused(field, semidiscretization, reconstruction), semidiscretization, reconstruction
+        )
         u = u + semidiscretization.solve_parabolic(defect, 1.0)
     return u
 
@@ -75,7 +81,9 @@ def _second_derivative(u: Data, i: int, j: int) -> Data | None:
         return None
 
 
-def _diffused(field: Array, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction) -> Array:
+def _diffused(
+    field: Array, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction
+) -> Array:
     """∇·D∇ of a modal field of the reconstruction, on the components that diffuse."""
     equation, dim = semidiscretization.problem.equation, reconstruction.grid.dim
     slope = derivative_matrix(reconstruction.degree)
@@ -85,9 +93,11 @@ def _diffused(field: Array, semidiscretization: Semidiscretization, reconstructi
     for i, h in enumerate(spacing):
         flux = sum(equation.diffusion[i, j] * gradient[j] for j in range(dim))
         total += apply_matrix(slope / h, np.asarray(flux), i, dim)
-    return total * np.reshape(equation.diffused, (-1, *(1,) * (2 * dim)))
+    return np.asarray(total * np.reshape(equation.diffused, (-1, *(1,) * (2 * dim))))
 
 
-def _restrict(field: Array, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction) -> Array:
+def _restrict(
+    field: Array, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction
+) -> Array:
     """P_h of a field on the reconstruction's grid."""
     return restrict(field, semidiscretization.grid.cells, semidiscretization.degree, reconstruction)

@@ -1,4 +1,7 @@
-"""SIAC kernel K(x) = Σ_γ c_γ ψ^{(ℓ)}(x − γ), γ = −q … q, in units of the cell size (T2); exact coefficients."""
+"""SIAC kernel K(x) = Σ_γ c_γ ψ^{(ℓ)}(x − γ), γ = −q … q, in units of the cell size (T2).
+
+Exact coefficients.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,17 @@ from stfem.spaces.stencil import Array, Stencil
 
 
 def bspline_moments(order: int, highest: int) -> list[Fraction]:
-    """Moments ∫ x^k ψ^{(ℓ)}(x) dx, k = 0 … highest: those of a sum of ℓ independent uniform numbers on (−½, ½)."""
+    """Moments ∫ x^k ψ^{(ℓ)}(x) dx, k = 0 … highest.
+
+    Those of a sum of ℓ independent uniform numbers on (−½, ½).
+    """
     single = [Fraction(1, (k + 1) * 2**k) if k % 2 == 0 else Fraction(0) for k in range(highest + 1)]
     moments = [Fraction(1)] + [Fraction(0)] * highest
     for _ in range(order):
-        moments = [sum((comb(k, j) * moments[j] * single[k - j] for j in range(k + 1)), Fraction(0)) for k in range(highest + 1)]
+        moments = [
+            sum((comb(k, j) * moments[j] * single[k - j] for j in range(k + 1)), Fraction(0))
+            for k in range(highest + 1)
+        ]
     return moments
 
 
@@ -49,7 +58,10 @@ def kernel_coefficients(degree: int, order: int) -> tuple[Fraction, ...]:
     for k in range(0, 2 * degree + 1, 2):
         row = []
         for gamma in range(degree + 1):
-            moment = sum((comb(k, j) * Fraction(gamma) ** (k - j) * moments[j] for j in range(0, k + 1, 2)), Fraction(0))
+            moment = sum(
+                (comb(k, j) * Fraction(gamma) ** (k - j) * moments[j] for j in range(0, k + 1, 2)),
+                Fraction(0),
+            )
             row.append(moment * (1 if gamma == 0 else 2))
         rows.append([*row, Fraction(int(k == 0))])
     half = _solve(rows)
@@ -71,12 +83,17 @@ def _solve(rows: list[list[Fraction]]) -> list[Fraction]:
 
 
 def bspline(order: int, x: Array) -> Array:
-    """Central B-spline ψ^{(ℓ)}: Σ_k (−1)^k C(ℓ,k) (x + ℓ/2 − k)_+^{ℓ−1} / (ℓ−1)!, summed from the nearer end."""
+    """Central B-spline ψ^{(ℓ)}: Σ_k (−1)^k C(ℓ,k) (x + ℓ/2 − k)_+^{ℓ−1} / (ℓ−1)!.
+
+    Summed from the nearer end.
+    """
     distance = 0.5 * order - np.abs(x)  # the spline is even
     values = np.zeros_like(distance)
     for k in range((order + 1) // 2 + 1):
         shifted = distance - k
-        values += (-1) ** k * comb(order, k) * np.where(shifted > 0.0, np.maximum(shifted, 0.0) ** (order - 1), 0.0)
+        values += (
+            (-1) ** k * comb(order, k) * np.where(shifted > 0.0, np.maximum(shifted, 0.0) ** (order - 1), 0.0)
+        )
     return values / factorial(order - 1)
 
 
@@ -84,13 +101,19 @@ def bspline(order: int, x: Array) -> Array:
 def filter_stencil(degree: int, order: int, input_degree: int) -> Stencil:
     """Convolution with the SIAC kernel of one direction as a stencil.
 
-    Input: piecewise polynomials of degree ``input_degree`` on cells. Output: modes of degree ``input_degree + ℓ`` on the cells
-    (ℓ even) or on half cells (ℓ odd, where the breakpoints of K * u_h are the cell centres as well as, for u_h, the cell ends).
+    Input: piecewise polynomials of degree ``input_degree`` on cells. Output: modes of degree ``input_degree +
+    ℓ`` on the cells (ℓ even) or on half cells (ℓ odd, where the breakpoints of K * u_h are the cell centres
+    as well as, for u_h, the cell ends).
     """
     pieces = 1 if order % 2 == 0 else 2
     output_degree = input_degree + order
     reach = (order + 1) // 2
-    spline = np.stack([_spline_block(order, input_degree, output_degree, pieces, shift) for shift in range(-reach, reach + 1)])
+    spline = np.stack(
+        [
+            _spline_block(order, input_degree, output_degree, pieces, shift)
+            for shift in range(-reach, reach + 1)
+        ]
+    )
     coefficients = [float(c) for c in kernel_coefficients(degree, order)]
     width = degree + reach
     matrices = np.zeros((2 * width + 1, *spline.shape[1:]))

@@ -13,7 +13,9 @@ from stfem.timestepping import Node
 
 @dataclass(frozen=True, eq=False)
 class NodeReconstruction:
-    """Reconstruction at a time node (kernel layout, orthonormal Legendre modes on ``grid`` of the bound reconstruction).
+    """Reconstruction at a time node (kernel layout.
+
+    Orthonormal Legendre modes on ``grid`` of the bound reconstruction).
 
     Attributes
     ----------
@@ -22,8 +24,8 @@ class NodeReconstruction:
     state
         ``(2, m, Q+1, …, N…)``: û_n and ∂_tû_n.
     flux
-        One array per direction ``(2, m', …)`` with the scheme flux D∇u_h, filtered, of the diffusing components and its time
-        derivative; the own direction has one mode more. Empty where nothing diffuses.
+        One array per direction ``(2, m', …)`` with the scheme flux D∇u_h, filtered, of the diffusing
+        components and its time derivative; the own direction has one mode more. Empty where nothing diffuses.
     """
 
     node: Node

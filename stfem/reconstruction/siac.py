@@ -16,16 +16,19 @@ from stfem.timestepping import Node
 
 @dataclass(frozen=True)
 class Siac:
-    """û = K_h * u_h, d̃ = K_h * σ_h with one and the same kernel for the value and all derivatives (T2, T2.1).
+    """û = K_h * u_h, d̃ = K_h * σ_h with one and the same kernel for the value and all derivatives (T2.
 
-    The kernel consists of 2q + 1 central B-splines of order ℓ in each direction and reproduces polynomials of degree 2q; it may be
-    wider than the torus (circulant sums). û is a polynomial of degree q + ℓ per direction and of class C^{ℓ−1}.
+    T2.1).
+
+    The kernel consists of 2q + 1 central B-splines of order ℓ in each direction and reproduces polynomials of
+    degree 2q; it may be wider than the torus (circulant sums). û is a polynomial of degree q + ℓ per
+    direction and of class C^{ℓ−1}.
 
     Parameters
     ----------
     order
-        Spline order ℓ ≥ 2. Default: the smallest even number ≥ q + 2, for which û is polynomial on the cells themselves;
-        odd orders work on half cells.
+        Spline order ℓ ≥ 2. Default: the smallest even number ≥ q + 2, for which û is polynomial on the cells
+        themselves; odd orders work on half cells.
 
     Raises
     ------
@@ -60,15 +63,16 @@ class BoundSiac:
         self.order, self.degree = order, q + order
         self._filter = filter_stencil(q, order, q)
         self.grid = refined(semidiscretization.grid, self._filter.pieces)
-        self._diffused = [c for c, weight in enumerate(semidiscretization.problem.equation.diffused) if weight]
+        self._diffused = [
+            c for c, weight in enumerate(semidiscretization.problem.equation.diffused) if weight
+        ]
         self._weights = np.reshape(
-            [weight for weight in semidiscretization.problem.equation.diffused if weight], (-1, *(1,) * 2 * self._dim)
+            [weight for weight in semidiscretization.problem.equation.diffused if weight],
+            (-1, *(1,) * 2 * self._dim),
         )
-        matrix = semidiscretization.diffusion.matrix
-        degenerate = not semidiscretization.diffusion.diagonal and np.linalg.matrix_rank(matrix, hermitian=True) < self._dim
-        # T3.4: where D = εA is degenerate and not diagonal, d̃ := A A⁺ d̃ mixes components, in one common polynomial space
-        self._range = matrix @ np.linalg.pinv(matrix, hermitian=True) if degenerate else None
-        self.degree += degenerate
+        # T3.4: where D = εA is degenerate and not diagonal, d̃ := A A⁺ d̃ mixes components, in one common space
+        self._range = semidiscretization.diffusion.range_projection
+        self.degree += self._range is not None
         self._flux_terms: list[list[Term]] = []
         if semidiscretization.has_diffusion:
             of_flux = filter_stencil(q, order, q + 1)
@@ -89,7 +93,10 @@ class BoundSiac:
         return self._padded(apply_term(tuple((i, self._filter) for i in range(self._dim)), u, self._dim))
 
     def flux(self, u: Array) -> tuple[Array, ...]:
-        """K_h * σ_h (σ_h the scheme flux of T2.1 with D inside) of the diffusing components of ``(…, m, q+1, …, N…)``."""
+        """K_h * σ_h (σ_h the scheme flux of T2.1 with D inside) of the diffusing components of ``(…, m.
+
+        Q+1, …, N…)``.
+        """
         if not self._flux_terms:
             return ()
         chosen = np.take(u, self._diffused, axis=u.ndim - 2 * self._dim - 1) * self._weights

@@ -38,20 +38,20 @@ class ReconstructedSlab:
     stop: NodeReconstruction
 
 
-def reconstructed_slabs(nodes: Iterable[NodeReconstruction], interpolant: Hermite) -> Iterator[ReconstructedSlab]:
+def reconstructed_slabs(
+    nodes: Iterable[NodeReconstruction], interpolant: Hermite
+) -> Iterator[ReconstructedSlab]:
     """Stream slabs from a stream of nodes, holding no more nodes than the stencil and its look-ahead need.
 
-    At the start the stencil takes nodes to the right, at the end nodes to the left; a run with fewer nodes than the stencil
-    lowers the degree.
+    At the start the stencil takes nodes to the right, at the end nodes to the left; a run with fewer nodes
+    than the stencil lowers the degree.
     """
     window: deque[NodeReconstruction] = deque()
     behind = 0  # position in the window of the start of the next slab
     stream = iter(nodes)
     ended = False
     while True:
-        while not ended and (
-            len(window) < max(interpolant.nodes, behind + 2 + interpolant.look_ahead)
-        ):
+        while not ended and (len(window) < max(interpolant.nodes, behind + 2 + interpolant.look_ahead)):
             node = next(stream, None)
             if node is None:
                 ended = True
@@ -69,10 +69,15 @@ def reconstructed_slabs(nodes: Iterable[NodeReconstruction], interpolant: Hermit
 
 
 def _slab(
-    stencil: tuple[NodeReconstruction, ...], start: NodeReconstruction, stop: NodeReconstruction, interpolant: Hermite
+    stencil: tuple[NodeReconstruction, ...],
+    start: NodeReconstruction,
+    stop: NodeReconstruction,
+    interpolant: Hermite,
 ) -> ReconstructedSlab:
     values, rates = interpolant.modes([node.time for node in stencil], start.time, stop.time)
-    return ReconstructedSlab(Slab(start.time, stop.time, len(values) - 1), stencil, values, rates, start, stop)
+    return ReconstructedSlab(
+        Slab(start.time, stop.time, len(values) - 1), stencil, values, rates, start, stop
+    )
 
 
 def combine(weights: Array, arrays: list[Array]) -> Array:

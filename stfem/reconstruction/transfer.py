@@ -11,7 +11,10 @@ from stfem.spaces.stencil import Array, apply_matrix, cell_axis, mode_axis
 
 
 def restriction_matrix(degree: int, fine_degree: int, pieces: int) -> Array:
-    """L² projection of one direction from ``pieces`` pieces of degree ``fine_degree`` to one cell of degree q: ``(q+1, pieces·modes)``."""
+    """L² projection of one direction from ``pieces`` pieces of degree ``fine_degree`` to one cell of degree.
+
+    q: ``(q+1, pieces·modes)``.
+    """
     points, weights = gauss(fine_degree + 1)
     fine = legendre_values(fine_degree, points) * weights[:, None]
     blocks = [legendre_values(degree, (piece + points) / pieces).T @ fine / pieces for piece in range(pieces)]
@@ -19,7 +22,10 @@ def restriction_matrix(degree: int, fine_degree: int, pieces: int) -> Array:
 
 
 def restrict(field: Array, cells: tuple[int, ...], degree: int, reconstruction: BoundReconstruction) -> Array:
-    """L² projection of modes on the (possibly split) cells of a reconstruction to modes of degree q on the cells."""
+    """L² projection of modes on the (possibly split) cells of a reconstruction to modes of degree q on the.
+
+    Cells.
+    """
     dim = len(cells)
     for i, count in enumerate(cells):
         modes = mode_axis(field, i, dim)
@@ -31,12 +37,16 @@ def restrict(field: Array, cells: tuple[int, ...], degree: int, reconstruction: 
             cell = field.ndim - dim + i
             split = field.reshape(*shape[:cell], count, pieces, *shape[cell + 1 :])
             moved = np.moveaxis(split, cell + 1, modes)
-            field = np.ascontiguousarray(moved).reshape(*shape[:modes], pieces * fine, *shape[modes + 1 : cell], count, *shape[cell + 1 :])
+            field = np.ascontiguousarray(moved).reshape(
+                *shape[:modes], pieces * fine, *shape[modes + 1 : cell], count, *shape[cell + 1 :]
+            )
         field = apply_matrix(matrix, field, i, dim)
     return field
 
 
-def prolong(field: Array, cells: tuple[int, ...], fine_degree: int, reconstruction: BoundReconstruction) -> Array:
+def prolong(
+    field: Array, cells: tuple[int, ...], fine_degree: int, reconstruction: BoundReconstruction
+) -> Array:
     """The same piecewise polynomial of degree q, in modes of a higher degree on the pieces of each cell."""
     dim = len(cells)
     for i, count in enumerate(cells):

@@ -35,7 +35,9 @@ class GrowthRate:
         self._widening = 0.0
         self._fixed: Growth | None = None
         components = problem.equation.components
-        self._initial = np.array([_range(u, grid) for u in problem.initial]) if self.stability.needs_range else None
+        self._initial = (
+            np.array([_range(u, grid) for u in problem.initial]) if self.stability.needs_range else None
+        )
         if not self.stability.needs_range and self.stability.state_set is None:
             self._fixed = self.stability.growth(np.full(components, -np.inf), np.full(components, np.inf))
 
@@ -71,14 +73,17 @@ class GrowthRate:
         return max(best, 0.0) if growth.positive else best
 
     def _state_range(self, field: Array, time: Slab) -> tuple[Array, Array]:
-        """Hull of the ranges of û on the slab and, where the equation needs it, of u by the maximum principle (T4)."""
+        """Hull of the ranges of û on the slab and, where the equation needs it.
+
+        of u by the maximum principle (T4).
+        """
         ranges = np.array([polynomial_range(field[:, c], self.grid.dim + 1) for c in range(field.shape[1])])
         lower, upper = ranges.T
         if self.stability.state_set is not None:
             least, largest = self.stability.state_set
             if np.any(lower < least) or np.any(upper > largest):
                 raise ValueError(
-                    f"state set: expected the reconstruction within {np.asarray(least).tolist()} … {np.asarray(largest).tolist()}, "
+                    f"state set: expected the reconstruction within {least.tolist()} … {largest.tolist()}, "
                     f"got {lower.tolist()} … {upper.tolist()} on [{time.start:g}, {time.stop:g}]; "
                     "refine the grid or enlarge the state set of the equation"
                 )

@@ -13,15 +13,25 @@ from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_everywhere, apply_matrix
 from stfem.spaces.tensor import weighted_gauss
 
-#: Projected coefficients of a variable linear equation: velocity per direction (None where constant), factor of û.
+#: Projected coefficients of a variable linear equation: velocity per direction (None where constant), factor
+#: of û.
 Coefficients = tuple[list[Array | None], Array | None]
 
 
 class Sampler:
-    """Values of a slab at Gauss points in time and space; ``weighted`` values carry the square roots of the weights."""
+    """Values of a slab at Gauss points in time and space.
+
+    ``weighted`` values carry the square roots of the weights.
+    """
 
     def __init__(
-        self, equation: Equation, grid: TensorGrid, degree: int, slab: ReconstructedSlab, times: int, points: int
+        self,
+        equation: Equation,
+        grid: TensorGrid,
+        degree: int,
+        slab: ReconstructedSlab,
+        times: int,
+        points: int,
     ) -> None:
         self.equation, self.grid, self.degree, self.dim = equation, grid, degree, grid.dim
         self.slab, self.times = slab, times
@@ -91,5 +101,7 @@ class Sampler:
     def _coefficient(self, modes: Array) -> Array:
         """Values (time, 1, P…, N…) of a projected coefficient."""
         shape = modes.shape
-        in_time = (self.in_time(len(modes) - 1) @ modes.reshape(len(modes), -1)).reshape(self.times, *shape[1:])
+        in_time = (self.in_time(len(modes) - 1) @ modes.reshape(len(modes), -1)).reshape(
+            self.times, *shape[1:]
+        )
         return self.values(in_time)[:, None]

@@ -1,8 +1,8 @@
 """The residual of a reconstructed slab, split and measured (T3.1–T3.5, T4.6).
 
-Squared norms are plain sums of squares in an orthonormal *representation*. Where every term is linear with constant coefficients
-the representation is the modal one: no quadrature at all. Elsewhere it is the values at Gauss points (in space and time) that
-integrate the square of the polynomial residual exactly.
+Squared norms are plain sums of squares in an orthonormal *representation*. Where every term is linear with
+constant coefficients the representation is the modal one: no quadrature at all. Elsewhere it is the values at
+Gauss points (in space and time) that integrate the square of the polynomial residual exactly.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class ResidualSplit:
             self._note(*equation.velocity, *equation.velocity_divergence)
         if self._variable_reaction is not None:
             self._note(self._variable_reaction)
-        self._inverse_diffusion = np.linalg.pinv(equation.diffusion, hermitian=True)
+        self.inverse_diffusion = semidiscretization.diffusion.inverse
         if not equation.linear and equation.flux_degree is None:
             self._unproved.setdefault(
-                f"the flux is not polynomial: residual integrated with {self._points_needed()} Gauss points per direction "
-                "and cell, not proved exact"
+                f"the flux is not polynomial: residual integrated with {self._points_needed()} Gauss points "
+                "per direction and cell, not proved exact"
             )
 
     @property
@@ -113,6 +113,7 @@ class ResidualSplit:
         duration = slab.time.duration
         scale = self.grid.cell_measure * duration
         states = [terms_k.state[j] for terms_k in terms for j in range(2)]
+        round_off = self._round_off(slab, terms, states)
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
@@ -120,8 +121,8 @@ class ResidualSplit:
             measured.cross * scale,
             measured.difference_sq * scale,
             measured.flux_sq * scale,
-            measured.remainder + self._round_off(slab, terms, states),
-            measured.mean,
+            measured.remainder + round_off,
+            measured.mean + float(np.sqrt(self.grid.measure)) * round_off,
             self._growth_rate.rate(slab.time, lambda: combine(slab.value_modes, states)),
         )
 
@@ -132,7 +133,8 @@ class ResidualSplit:
         linear = np.concatenate([term.magnitude for term in terms])
         values = np.abs(slab.value_modes).max(axis=0)
         rates = np.abs(slab.rate_modes).max(axis=0)
-        # û is what the stored numbers say, so only the sums of this module round: 2k terms in time, and derivatives in space
+        # û is what the stored numbers say, so only the sums of this module round: 2k terms in time, and
+        # derivatives in space
         in_time = 2.0 * len(slab.nodes) + 3.0
         in_space = in_time + 2.0 * (self.degree + 2) * self.dim
         convective = 0.0 if self.modal else float(values @ self._convective_sizes(terms))
@@ -149,7 +151,7 @@ class ResidualSplit:
         return np.array(sizes)
 
     def _speed_bound(self, state: Array) -> float:
-        means = state[(slice(None), *(0,) * self.dim)]
+        means = state.reshape(len(state), -1, *self.grid.cells)[:, 0]
         x = point_coordinates(self.grid, [np.full(1, 0.5)] * self.dim).reshape(self.dim, *self.grid.cells)
         return max(float(np.max(self.equation.wave_speed(means, x, 0.0, i))) for i in range(self.dim))
 
@@ -177,16 +179,24 @@ class _Measured:
         coefficients = self._coefficients()
         mean = np.zeros(times)
         rows = split.grid.cells[0]
-        per_row = times * points**split.dim * split.equation.components * int(np.prod(split.grid.cells[1:], dtype=int))
+        per_row = (
+            times
+            * points**split.dim
+            * split.equation.components
+            * int(np.prod(split.grid.cells[1:], dtype=int))
+        )
         step = max(1, min(rows, BLOCK_VALUES // max(1, per_row)))
         for start in range(0, rows, step):
             block = slice(start, min(start + step, rows))
             mean += self._block(block, times, points, source, coefficients)
         measure = split.grid.cell_measure
-        self.mean = slab.time.duration * measure * float(np.linalg.norm(mean)) + np.sqrt(split.grid.measure) * self.remainder
+        self.mean = (
+            slab.time.duration * measure * float(np.linalg.norm(mean))
+            + np.sqrt(split.grid.measure) * self.remainder
+        )
 
     def _cut(self, field: Array, block: slice) -> Array:
-        return field[(..., block, *(slice(None),) * (self.split.dim - 1))]
+        return _cells(field, block, self.split.dim)
 
     def _nodes(self, arrays: list[Array], block: slice) -> list[Array]:
         """(value, derivative) of each node, one block of cells."""
@@ -207,7 +217,9 @@ class _Measured:
 
     def _source_weights(self) -> list[float]:
         """Largest square roots of the residual weights, per component."""
-        bounds = self.split.equation.stability.residual_weight_bound or (1.0,) * self.split.equation.components
+        bounds = (
+            self.split.equation.stability.residual_weight_bound or (1.0,) * self.split.equation.components
+        )
         return [float(np.sqrt(b)) for b in bounds]
 
     def _coefficients(self) -> Coefficients | None:
@@ -224,7 +236,9 @@ class _Measured:
             for i, b in enumerate(split.equation.velocity):
                 velocity[i], remainder = self._expanded(b)
                 slopes = [split.terms.gradient(state)[i] for state in states]
-                total = values.sum(axis=0) @ np.array([np.sqrt(np.vdot(s[j], s[j])) for s in slopes for j in range(2)])
+                total = values.sum(axis=0) @ np.array(
+                    [np.sqrt(np.vdot(s[j], s[j])) for s in slopes for j in range(2)]
+                )
                 self.remainder += remainder * slab.time.duration * size * float(total)
         factors = [] if split._constant else list(split.equation.velocity_divergence)
         if split._variable_reaction is not None:
@@ -234,7 +248,9 @@ class _Measured:
                 continue
             modes, remainder = self._expanded(datum)
             zeroth = modes if zeroth is None else zeroth + modes
-            total = values.sum(axis=0) @ np.array([np.sqrt(np.vdot(s[j], s[j])) for s in states for j in range(2)])
+            total = values.sum(axis=0) @ np.array(
+                [np.sqrt(np.vdot(s[j], s[j])) for s in states for j in range(2)]
+            )
             self.remainder += remainder * slab.time.duration * size * float(total)
         return velocity, zeroth
 
@@ -261,22 +277,27 @@ class _Measured:
         if split.modal:
             if source is not None:
                 residual -= self._cut(source, block)
-            mean = residual[(slice(None), 0, *(0,) * dim)].reshape(times, -1).sum(axis=1)
-            at = _identity
+            modes = residual[:, 0].reshape(times, (split.degree + 1) ** dim, -1)
+            mean = np.asarray(modes[:, 0].sum(axis=1))
         else:
             sampler = Sampler(split.equation, split.grid, split.degree, slab, times, points)
-            at = sampler.weighted
             residual = sampler.residual(residual, states, lambda f: self._cut(f, block), source, coefficients)
             mean = sampler.mean(residual[:, 0])
-        weight = None if split.modal else split.equation.stability.residual_weight
-        if weight is not None:
-            residual *= np.sqrt(sampler.weight(weight, states))
-        self._add(self.residual_sq, block, residual, residual)
-        if self.terms[0].difference is None:
-            return mean
-        values = in_time @ slab.value_modes
+        differences = [term.difference for term in self.terms if term.difference is not None]
         chosen = [c for c, w in enumerate(split.equation.diffused) if w]
-        difference = at(combine(values, self._nodes([_present(term.difference) for term in self.terms], block)))
+        difference = None
+        if differences:
+            difference = combine(in_time @ slab.value_modes, self._nodes(differences, block))
+            difference = difference if split.modal else sampler.weighted(difference)
+        weight = split.equation.stability.residual_weight
+        if weight is not None and not split.modal:
+            roots = np.sqrt(sampler.weight(weight, states))
+            residual *= roots
+            if difference is not None:
+                difference *= roots[:, chosen]
+        self._add(self.residual_sq, block, residual, residual)
+        if difference is None:
+            return mean
         self._add(self.cross, block, residual[:, chosen], difference)
         self._add(self.difference_sq, block, difference, difference)
         self._add_flux(block)
@@ -284,7 +305,7 @@ class _Measured:
 
     def _add_flux(self, block: slice) -> None:
         """∫∫|D^{-1/2}Φ_0|², always in modes."""
-        inverse = self.split._inverse_diffusion
+        inverse = self.split.inverse_diffusion
         flux = [
             combine(self.slab.value_modes, self._nodes([term.flux[i] for term in self.terms], block))
             for i in range(self.split.dim)
@@ -293,11 +314,15 @@ class _Measured:
             self._add(self.flux_sq, block, first * inverse[i, i], first)
             for j, second in enumerate(flux[:i]):
                 if inverse[i, j] != 0.0:
-                    common = tuple(slice(0, min(a, b)) for a, b in zip(first.shape, second.shape, strict=True))
+                    common = tuple(
+                        slice(0, min(a, b)) for a, b in zip(first.shape, second.shape, strict=True)
+                    )
                     self._add(self.flux_sq, block, 2.0 * inverse[i, j] * first[common], second[common])
 
     def _add(self, target: Array, block: slice, first: Array, second: Array) -> None:
-        product = np.einsum("ij,ij->j", *(f.reshape(-1, int(np.prod(f.shape[-self.split.dim :]))) for f in (first, second)))
+        product = np.einsum(
+            "ij,ij->j", *(f.reshape(-1, int(np.prod(f.shape[-self.split.dim :]))) for f in (first, second))
+        )
         self._cut(target, block)[...] += product.reshape(self._cut(target, block).shape)
 
 
@@ -307,14 +332,11 @@ def _weighted_values(degree: int, points: int) -> Array:
     return legendre_values(degree, abscissae) * np.sqrt(weights)[:, None]
 
 
-def _identity(field: Array) -> Array:
-    return field
-
-
-def _present(field: Array | None) -> Array:
-    if field is None:
-        raise ValueError("expected a diffusive part at every node of the slab, got none")
-    return field
+def _cells(field: Array, block: slice, dim: int) -> Array:
+    """View of a block of cells (a range of the first cell axis)."""
+    index: list[slice] = [slice(None)] * field.ndim
+    index[field.ndim - dim] = block
+    return field[tuple(index)]
 
 
 def _number(datum: Data) -> float:

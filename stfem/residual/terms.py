@@ -1,4 +1,7 @@
-"""Linear parts of the residual, once per time node: derivatives of polynomials are small matrices on their modes."""
+"""Linear parts of the residual, once per time node.
+
+Derivatives of polynomials are small matrices on their modes.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,15 @@ class NodeTerms:
     state
         û.
     linear
-        b·∇û + cû (where b and c are constant) − ∇·(K*σ_h): what R_0 holds besides ∂_tû, g and the nonlinear flux.
+        b·∇û + cû (where b and c are constant) − ∇·(K*σ_h): what R_0 holds besides ∂_tû, g and the nonlinear
+        flux.
     difference
         D-part R_H(1) − R_H(0) = ∇·(K*σ_h − D∇û) of the diffusing components (None without diffusion).
     flux
         Φ_0 = K*σ_h − D∇û per direction.
     magnitude
-        Σ of the norms of the terms in ``linear`` (sizes of what may round off), one number for each of the pair.
+        Σ of the norms of the terms in ``linear`` (sizes of what may round off), one number for each of the
+        pair.
     """
 
     state: Array
@@ -84,27 +89,35 @@ class TermBuilder:
         if not node.flux:
             return NodeTerms(state, linear, None, (), magnitude)
         own = [self._diffusive_flux(gradient, i) for i in range(self.grid.dim)]
-        divergence = sum(self._divergence(component, i) for i, component in enumerate(node.flux))
-        laplacian = sum(
-            apply_matrix(derivative_matrix(self.degree) / h, own[i], i, self.grid.dim)
-            for i, h in enumerate(self.grid.spacing)
-        )
+        divergence = self._divergence(node.flux)
+        laplacian = self._divergence(tuple(own))
         linear[:, self._chosen] -= divergence
-        magnitude += [_norm(divergence[k]) for k in range(2)]
+        magnitude += np.array([_norm(divergence[k]) for k in range(2)])
         flux = tuple(_subtract(component, own[i], self.grid.dim) for i, component in enumerate(node.flux))
         return NodeTerms(state, linear, divergence - laplacian, flux, magnitude)
 
     def _diffusive_flux(self, gradient: list[Array], i: int) -> Array:
         """(D∇û)_i of the diffusing components."""
-        total = sum(self._matrix[i, j] * slope for j, slope in enumerate(gradient) if self._matrix[i, j] != 0.0)
+        total = sum(
+            self._matrix[i, j] * slope for j, slope in enumerate(gradient) if self._matrix[i, j] != 0.0
+        )
         field = total if isinstance(total, np.ndarray) else np.zeros_like(gradient[0])
         return np.asarray(field[:, self._chosen] * self._weights)
 
-    def _divergence(self, component: Array, i: int) -> Array:
-        """∂_i of the i-th flux component, in modes of degree Q (its own direction loses one degree)."""
-        own = component.shape[component.ndim - 2 * self.grid.dim + i]
-        slope = derivative_matrix(own - 1)[: self.degree + 1] / self.grid.spacing[i]
-        return apply_matrix(slope, component, i, self.grid.dim)
+    def _divergence(self, flux: tuple[Array, ...]) -> Array:
+        """Σ ∂_i of flux components in modes of degree Q (their own direction may have one mode more.
+
+        And loses it).
+        """
+        total = np.zeros(flux[0].shape[: -2 * self.grid.dim] + self._modes())
+        for i, (component, h) in enumerate(zip(flux, self.grid.spacing, strict=True)):
+            own = component.shape[component.ndim - 2 * self.grid.dim + i]
+            slope = derivative_matrix(own - 1)[: self.degree + 1] / h
+            total += apply_matrix(slope, component, i, self.grid.dim)
+        return total
+
+    def _modes(self) -> tuple[int, ...]:
+        return (*(self.degree + 1,) * self.grid.dim, *self.grid.cells)
 
 
 def _subtract(flux: Array, own: Array, dim: int) -> Array:

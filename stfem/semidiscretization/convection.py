@@ -42,12 +42,15 @@ class QuadratureConvection:
         points, weights = gauss(max(degree + 1, ((order + 1) * degree) // 2 + 1))
         self._values = legendre_values(degree, points)
         self._test = np.ascontiguousarray((self._values * weights[:, None]).T)
-        self._test_slope = np.ascontiguousarray((self._values @ derivative_matrix(degree) * weights[:, None]).T)
+        self._test_slope = np.ascontiguousarray(
+            (self._values @ derivative_matrix(degree) * weights[:, None]).T
+        )
         self._left, self._right = end_values(degree)
         self._cell_points = point_coordinates(grid, [points] * grid.dim)
         self._face_points = [
             np.squeeze(
-                point_coordinates(grid, [points if k != i else np.ones(1) for k in range(grid.dim)]), axis=1 + i
+                point_coordinates(grid, [points if k != i else np.ones(1) for k in range(grid.dim)]),
+                axis=1 + i,
             )
             for i in range(grid.dim)
         ]
@@ -85,9 +88,12 @@ class QuadratureConvection:
 
 
 def linear_traces(equation: Equation, flux: ConvectiveFlux) -> list[tuple[float, float]] | None:
-    """Coefficients (a⁻, a⁺) per direction of a numerical flux a⁻u⁻ + a⁺u⁺, or None where it is not of this form.
+    """Coefficients (a⁻, a⁺) per direction of a numerical flux a⁻u⁻ + a⁺u⁺.
 
-    A constant velocity makes every shipped flux linear in the traces; a user's own flux is tried at one more pair of states.
+    Or None where it is not of this form.
+
+    A constant velocity makes every shipped flux linear in the traces; a user's own flux is tried at one more
+    pair of states.
     """
     if not equation.linear or not all(component.constant for component in equation.velocity):
         return None

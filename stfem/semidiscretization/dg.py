@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stfem.data import Data
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
@@ -22,7 +23,8 @@ from stfem.spaces.tensor import point_coordinates, values_at
 class Semidiscretization:
     """DG space Q_q, numerical fluxes and the two right-hand sides H (hyperbolic) and P (parabolic) of T1.2.
 
-    Coefficients are orthonormal Legendre modes in kernel layout ``(m, q+1, …, q+1, N_1, …, N_d)``: the mass matrix is |K|.
+    Coefficients are orthonormal Legendre modes in kernel layout ``(m, q+1, …, q+1, N_1, …, N_d)``: the mass
+    matrix is |K|.
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ class Semidiscretization:
     def rhs_parabolic(self, t: float, u: Array) -> Array:
         """P(t, U) = ε L_h U, interior penalty, on the components that diffuse."""
         weights = np.reshape(self.problem.equation.diffused, (-1, *(1,) * (u.ndim - 1)))
-        return self.diffusion.apply(u) * weights
+        return np.asarray(self.diffusion.apply(u) * weights)
 
     def rhs(self, t: float, u: Array) -> Array:
         """H(t, U) + P(t, U)."""
@@ -104,7 +106,7 @@ class Semidiscretization:
         return rate + self.rhs_parabolic(t, u) if self.has_diffusion else rate
 
     def solve_parabolic(self, rhs: Array, shift: float) -> Array:
-        """x with (I − shift·P) x = rhs, by Fourier blocks."""
+        """Solve (I − shift·P) x = rhs, by Fourier blocks."""
         return np.stack(
             [
                 self.diffusion.solve(component, shift * weight) if weight else component
@@ -122,23 +124,29 @@ class Semidiscretization:
     def project_values(self, values: Array, points: int) -> Array:
         """Modes of a field given at ``points`` Gauss points per direction."""
         abscissae, weights = gauss(points)
-        return apply_everywhere((legendre_values(self.degree, abscissae) * weights[:, None]).T, values, self.grid.dim)
+        return apply_everywhere(
+            (legendre_values(self.degree, abscissae) * weights[:, None]).T, values, self.grid.dim
+        )
 
     def _points(self, points: int) -> Array:
         return point_coordinates(self.grid, [gauss(points)[0]] * self.grid.dim)
 
     @cached_property
-    def transport_spectrum(self) -> Array:
+    def transport_spectrum(self) -> NDArray[np.complex128]:
         """Eigenvalues of the DG upwind operator for unit velocity on unit cells (sampled Fourier symbol)."""
-        return np.linalg.eigvals(transport(self.degree, 1.0, 0.0).symbol(64)).ravel()
+        return np.asarray(np.linalg.eigvals(transport(self.degree, 1.0, 0.0).symbol(64)).ravel())
 
     def convective_rate(self, u: Array) -> float:
-        """max over points of Σ_i λ_i / h_i, in 1/time: how fast waves cross cells at the state u (all times sampled)."""
+        """Largest Σ_i λ_i / h_i over all points, in 1/time.
+
+        How fast waves cross cells at the state u (all times sampled).
+        """
         points = self.degree + 2
         values = values_at(u, self.degree, gauss(points)[0], self.grid.dim)
         x = self._points(points)
         times = (0.0,) if self._traces is not None else np.linspace(0.0, self.problem.final_time, 9)
         speed = self.problem.equation.wave_speed
         return max(
-            float(np.max(sum(speed(values, x, t, i) / h for i, h in enumerate(self.grid.spacing)))) for t in times
+            float(np.max(sum(speed(values, x, t, i) / h for i, h in enumerate(self.grid.spacing))))
+            for t in times
         )

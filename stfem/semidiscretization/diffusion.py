@@ -1,10 +1,14 @@
-"""Interior-penalty diffusion with constant matrix D on the torus: operator, Raviart–Thomas flux, direct solver."""
+"""Interior-penalty diffusion with constant matrix D on the torus.
+
+Operator, Raviart–Thomas flux, direct solver.
+"""
 
 from __future__ import annotations
 
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stfem.fluxes import InteriorPenalty
 from stfem.meshes.grid import TensorGrid
@@ -23,7 +27,8 @@ from stfem.spaces.stencil import Array, Stencil, Term, apply_term
 class Diffusion:
     """P = ∇·(D∇·) discretised by the symmetric interior penalty method (SIPG), T1.
 
-    Every operator is a sum of *terms*; a term is a product of one-dimensional stencils ``((direction, stencil), …)``.
+    Every operator is a sum of *terms*; a term is a product of one-dimensional stencils ``((direction,
+    stencil), …)``.
 
     Parameters
     ----------
@@ -68,13 +73,49 @@ class Diffusion:
         i, h = direction, self.grid.spacing
         terms: list[Term] = []
         if self.matrix[i, i] > 0.0:
-            terms.append(((i, scheme_flux(self.degree, self._penalties[i]).scaled(self.matrix[i, i] / h[i])),))
+            terms.append(
+                ((i, scheme_flux(self.degree, self._penalties[i]).scaled(self.matrix[i, i] / h[i])),)
+            )
         for row, j in self._cross_pairs():
             if row == i:
                 scale = self.matrix[i, j] / h[j]
-                terms.append(((i, averaged_flux(self.degree).scaled(scale)), (j, broken_derivative(self.degree))))
-                terms.append(((i, moment_flux(self.degree).scaled(scale)), (j, central_derivative(self.degree))))
+                terms.append(
+                    ((i, averaged_flux(self.degree).scaled(scale)), (j, broken_derivative(self.degree)))
+                )
+                terms.append(
+                    ((i, moment_flux(self.degree).scaled(scale)), (j, central_derivative(self.degree)))
+                )
         return terms
+
+    @cached_property
+    def inverse(self) -> Array:
+        """D⁺, the inverse on range(D); entry by entry for a diagonal D.
+
+        However different its entries are in size.
+        """
+        if self.diagonal:
+            entries = np.diag(self.matrix)
+            return np.diag(np.divide(1.0, entries, out=np.zeros_like(entries), where=entries > 0.0))
+        eigenvalues, vectors = np.linalg.eigh(self.matrix)
+        kept = self._in_range(eigenvalues)
+        return np.asarray((vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T)
+
+    @cached_property
+    def range_projection(self) -> Array | None:
+        """Π_D = D D⁺ where D is degenerate and not diagonal (T3.4).
+
+        None where fluxes lie in range(D) anyway.
+        """
+        if self.diagonal:
+            return None
+        eigenvalues, vectors = np.linalg.eigh(self.matrix)
+        kept = self._in_range(eigenvalues)
+        return None if kept.all() else np.asarray(vectors[:, kept] @ vectors[:, kept].T)
+
+    @staticmethod
+    def _in_range(eigenvalues: Array) -> NDArray[np.bool_]:
+        """Eigenvalues that differ from zero by more than the round-off of the matrix."""
+        return np.asarray(eigenvalues > 1e-14 * eigenvalues.max())
 
     def apply(self, field: Array) -> Array:
         """P applied to a modal field ``(…, p…, N…)``."""

@@ -1,8 +1,8 @@
 """Direct solution of (I − sP) x = r for block-circulant P on a periodic tensor grid.
 
-The Fourier transform in the cell index turns the interior-penalty operator into Hermitian blocks, one per frequency. With a
-diagonal diffusion matrix the blocks are sums of one-dimensional ones and each direction is diagonalised on its own.
-No iteration, no tolerance.
+The Fourier transform in the cell index turns the interior-penalty operator into Hermitian blocks, one per
+frequency. With a diagonal diffusion matrix the blocks are sums of one-dimensional ones and each direction is
+diagonalised on its own. No iteration, no tolerance.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class SeparableSolver:
             if i == self._dim - 1:  # the real transform keeps half of the last axis
                 symbol = symbol[: count // 2 + 1]
             eigenvalues, vectors = np.linalg.eigh(symbol)
-            self._vectors.append(np.ascontiguousarray(np.moveaxis(vectors, 0, -1)))  # (mode, eigenvector, frequency)
+            self._vectors.append(
+                np.ascontiguousarray(np.moveaxis(vectors, 0, -1))
+            )  # (mode, eigenvector, frequency)
             shape = [1] * (2 * self._dim)
             shape[i], shape[self._dim + i] = eigenvalues.shape[1], eigenvalues.shape[0]
             total = total + eigenvalues.T.reshape(shape)
@@ -79,7 +81,10 @@ class SeparableSolver:
 
 
 class BlockSolver:
-    """P = Σ of products of one-dimensional stencils (cross derivatives): one Hermitian block per frequency."""
+    """P = Σ of products of one-dimensional stencils (cross derivatives).
+
+    One Hermitian block per frequency.
+    """
 
     def __init__(self, terms: Sequence[Term], degree: int, cells: Sequence[int]) -> None:
         self._dim = len(cells)
@@ -90,7 +95,11 @@ class BlockSolver:
             product = np.ones((*(1,) * self._dim, 1, 1), dtype=complex)
             factors = dict(term)
             for i, count in enumerate(cells):
-                symbol = factors[i].symbol(count)[: half[i]] if i in factors else np.eye(width, dtype=complex)[None]
+                symbol = (
+                    factors[i].symbol(count)[: half[i]]
+                    if i in factors
+                    else np.eye(width, dtype=complex)[None]
+                )
                 shape = [1] * self._dim
                 shape[i] = symbol.shape[0]
                 product = _kronecker(product, symbol.reshape(*shape, width, width))

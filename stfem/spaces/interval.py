@@ -1,7 +1,8 @@
 """One-dimensional discontinuous Galerkin operators on cells of unit length, as stencils over neighbour cells.
 
-All act on coefficients of the orthonormal Legendre basis φ_j of [0, 1]; a cell of length h scales a first derivative by 1/h.
-A face lies between the cell it leaves (minus) and the next one (plus); jumps are minus − plus.
+All act on coefficients of the orthonormal Legendre basis φ_j of [0, 1]; a cell of length h scales a first
+derivative by 1/h. A face lies between the cell it leaves (minus) and the next one (plus); jumps are minus −
+plus.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ def end_values(degree: int, derivative: int = 0) -> tuple[Array, Array]:
 
 
 def transport(degree: int, minus: float, plus: float) -> Stencil:
-    """−(DG form of ∂_x(bu)) on unit cells for the numerical flux ``minus·u⁻ + plus·u⁺``, where minus + plus = b."""
+    """−(DG form of ∂_x(bu)) on unit cells for the numerical flux ``minus·u⁻ + plus·u⁺``.
+
+    Where minus + plus = b.
+    """
     left, right = end_values(degree)
     stiffness = (minus + plus) * derivative_matrix(degree).T  # ∫ b φ_k φ_j'
     own = stiffness - minus * np.outer(right, right) + plus * np.outer(left, left)
@@ -56,14 +60,21 @@ def interior_penalty(degree: int, penalty: float) -> Stencil:
         - 0.5 * (np.outer(left, left_slope) + np.outer(left_slope, left))
         - penalty * (np.outer(right, right) + np.outer(left, left))
     )
-    next_cell = 0.5 * (np.outer(right, left_slope) - np.outer(right_slope, left)) + penalty * np.outer(right, left)
+    next_cell = 0.5 * (np.outer(right, left_slope) - np.outer(right_slope, left)) + penalty * np.outer(
+        right, left
+    )
     return Stencil((-1, 0, 1), np.stack([next_cell.T, own, next_cell]))
 
 
 def _raviart_thomas(degree: int) -> tuple[Array, Array, Array]:
-    """Columns that turn (value at 0, value at 1, moments against φ_0 … φ_{q−1}) into coefficients of degree q + 1."""
+    """Columns that turn (value at 0, value at 1.
+
+    Moments against φ_0 … φ_{q−1}) into coefficients of degree q + 1.
+    """
     left, right = end_values(degree + 1)
-    ends = np.linalg.inv(np.array([left[degree:], right[degree:]]))  # the two highest modes carry the end values
+    ends = np.linalg.inv(
+        np.array([left[degree:], right[degree:]])
+    )  # the two highest modes carry the end values
     from_left, from_right = np.zeros(degree + 2), np.zeros(degree + 2)
     from_left[degree:], from_right[degree:] = ends.T
     moments = np.zeros((degree + 2, degree + 1))
@@ -75,8 +86,8 @@ def _raviart_thomas(degree: int) -> tuple[Array, Array, Array]:
 def scheme_flux(degree: int, penalty: float) -> Stencil:
     """SIPG flux of u' as a Raviart–Thomas function (degree q + 1 on the line), T2.1.
 
-    End values are the numerical fluxes {u'} − penalty [u]; interior moments are ∫u'w − ½∫_{∂K}(u_K − u_neighbour) w n
-    for w of degree q − 1, that is (C u, w). Its derivative equals the SIPG form of u''.
+    End values are the numerical fluxes {u'} − penalty [u]; interior moments are ∫u'w − ½∫_{∂K}(u_K −
+    u_neighbour) w n for w of degree q − 1, that is (C u, w). Its derivative equals the SIPG form of u''.
     """
     left, right = end_values(degree)
     left_slope, right_slope = end_values(degree, 1)
@@ -97,11 +108,16 @@ def scheme_flux(degree: int, penalty: float) -> Stencil:
 
 
 def averaged_flux(degree: int) -> Stencil:
-    """Part of a cross-derivative flux: Raviart–Thomas function with end values {v} and zero interior moments (T2.1)."""
+    """Part of a cross-derivative flux.
+
+    Raviart–Thomas function with end values {v} and zero interior moments (T2.1).
+    """
     left, right = end_values(degree)
     from_left, from_right, _ = _raviart_thomas(degree)
     own = 0.5 * (np.outer(from_left, left) + np.outer(from_right, right))
-    return Stencil((-1, 0, 1), np.stack([0.5 * np.outer(from_left, right), own, 0.5 * np.outer(from_right, left)]))
+    return Stencil(
+        (-1, 0, 1), np.stack([0.5 * np.outer(from_left, right), own, 0.5 * np.outer(from_right, left)])
+    )
 
 
 def moment_flux(degree: int) -> Stencil:

@@ -1,7 +1,7 @@
 """Small matrices acting on one direction of a tensor-product field, with and without neighbour cells.
 
-Kernel arrays are laid out as ``(..., p_1, …, p_d, N_1, …, N_d)``: modes (or points) first, cells last, so that
-one small matrix meets long contiguous rows and a whole field is one matrix product.
+Kernel arrays are laid out as ``(..., p_1, …, p_d, N_1, …, N_d)``: modes (or points) first, cells last, so
+that one small matrix meets long contiguous rows and a whole field is one matrix product.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def apply_along(matrix: Array, field: Array, axis: int) -> Array:
     shape = field.shape
     rows = int(np.prod(shape[:axis], dtype=np.int64))
     flat = np.ascontiguousarray(field).reshape(rows, shape[axis], -1)
-    return np.matmul(matrix, flat).reshape(*shape[:axis], matrix.shape[0], *shape[axis + 1 :])
+    product: Array = np.matmul(matrix, flat)
+    return product.reshape(*shape[:axis], matrix.shape[0], *shape[axis + 1 :])
 
 
 def apply_matrix(matrix: Array, field: Array, direction: int, dim: int) -> Array:
@@ -40,7 +41,10 @@ def apply_matrix(matrix: Array, field: Array, direction: int, dim: int) -> Array
 
 
 def apply_everywhere(matrix: Array, field: Array, dim: int) -> Array:
-    """Apply the same matrix to the modes of every direction (last direction first: it is the smallest product)."""
+    """Apply the same matrix to the modes of every direction (last direction first.
+
+    it is the smallest product).
+    """
     for direction in reversed(range(dim)):
         field = apply_matrix(matrix, field, direction, dim)
     return field
@@ -50,8 +54,8 @@ def apply_everywhere(matrix: Array, field: Array, dim: int) -> Array:
 class Stencil:
     """Linear map of one direction that couples a cell with its neighbours on a periodic row of cells.
 
-    ``out_c = Σ_k matrices[k] · in_{c + shifts[k]}``; with ``pieces`` > 1 each cell is split into that many equal pieces and
-    row block ``r`` of the matrices belongs to piece ``r``.
+    ``out_c = Σ_k matrices[k] · in_{c + shifts[k]}``; with ``pieces`` > 1 each cell is split into that many
+    equal pieces and row block ``r`` of the matrices belongs to piece ``r``.
 
     Parameters
     ----------
@@ -82,7 +86,10 @@ class Stencil:
         return Stencil(tuple(range(lowest, highest + 1)), matrices, self.pieces)
 
     def folded(self, cells: int) -> Stencil:
-        """The same map on a row of ``cells`` cells, shifts that meet after wrapping round summed (circulant)."""
+        """The same map on a row of ``cells`` cells.
+
+        Shifts that meet after wrapping round summed (circulant).
+        """
         if len(self.shifts) <= cells:
             return self
         matrices = np.zeros((cells, *self.matrices.shape[1:]))

@@ -40,7 +40,10 @@ def point_coordinates(grid: TensorGrid, points: Sequence[Array]) -> Array:
 
 
 def values_at(field: Array, degree: int, points: Array, dim: int) -> Array:
-    """Values of a modal field at tensor-product points of every cell (the same reference points in each direction)."""
+    """Values of a modal field at tensor-product points of every cell.
+
+    The same reference points in each direction.
+    """
     return apply_everywhere(legendre_values(degree, points), field, dim)
 
 
@@ -55,7 +58,10 @@ def refined(grid: TensorGrid, pieces: int) -> TensorGrid:
 
 
 def weighted_gauss(points: int, dim: int) -> tuple[Array, Array]:
-    """Gauss points on [0, 1] and the tensor-product weights shaped for a kernel array, ``(n, …, n, 1, …, 1)``."""
+    """Gauss points on [0, 1] and the tensor-product weights shaped for a kernel array, ``(n, …, n, 1, ….
+
+    1)``.
+    """
     abscissae, weights = gauss(points)
     product = np.ones((1,) * (2 * dim))
     for i in range(dim):

@@ -3,6 +3,7 @@
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.integrate import Node, NonFiniteError, integrate, number_of_steps
+from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
     ARK324L2SA,
     ARK548L2SA,
@@ -31,6 +32,7 @@ __all__ = [
     "ImplicitExplicitRungeKutta",
     "Node",
     "NonFiniteError",
+    "StepLimits",
     "Stepper",
     "default_stepper",
     "integrate",

@@ -1,0 +1,94 @@
+"""Automatic choice of stepper and time step from linear stability (CFL rule for convection and diffusion)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stfem.timestepping.explicit import ExplicitRungeKutta
+from stfem.timestepping.imex import ImplicitExplicitRungeKutta
+from stfem.timestepping.selection import default_stepper
+from stfem.timestepping.stepper import Stepper
+from stfem.timestepping.tableau import ButcherTableau
+
+#: Explicit stepping is kept while it needs at most this many times the steps of convection alone.
+IMPLICIT_FROM = 4.0
+#: Least number of automatic steps with implicit diffusion: transients set no stability limit, but need
+#: resolving.
+IMPLICIT_STEPS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class StepLimits:
+    """What limits an explicit step of one scheme.
+
+    Attributes
+    ----------
+    degree
+        Polynomial degree q in space.
+    final_time
+        T.
+    convective_rate
+        Largest Σ_i λ_i/h_i over space, λ_i the normal wave speeds; 1/time.
+    transport_spectrum
+        Eigenvalues of the scheme for unit velocity on unit cells.
+    diffusive_rate
+        Gives the largest eigenvalue of −P, 1/time; called only where it is needed.
+    """
+
+    degree: int
+    final_time: float
+    convective_rate: float
+    transport_spectrum: NDArray[np.complex128]
+    diffusive_rate: Callable[[], float] | None = None
+
+    def default_stepper(self) -> ExplicitRungeKutta | ImplicitExplicitRungeKutta:
+        """Explicit where diffusion does not limit the step to a quarter, else implicit–explicit."""
+        explicit = default_stepper(self.degree, diffusion_limits=False)
+        if self.diffusive_rate is None:
+            return explicit
+        convective, both = self._rates(explicit)
+        return default_stepper(self.degree, diffusion_limits=both > IMPLICIT_FROM * convective)
+
+    def stable_step(self, stepper: Stepper) -> float:
+        """Largest step within the linear stability limit, infinite where there is none.
+
+        An explicit stepper obeys convection and diffusion together; with implicit diffusion the limit does
+        not depend on ε, but at least 64 steps are taken.
+
+        Raises
+        ------
+        ValueError
+            For a stepper without a tableau, or one that is unstable for every step.
+        """
+        convective, both = self._rates(stepper)
+        if isinstance(stepper, ExplicitRungeKutta) or self.diffusive_rate is None:
+            return 1.0 / both if both > 0.0 else np.inf
+        return min(self.final_time / IMPLICIT_STEPS, 1.0 / convective if convective > 0.0 else np.inf)
+
+    def _rates(self, stepper: Stepper) -> tuple[float, float]:
+        """1/dt at the stability limit for convection alone, and with diffusion in the explicit part."""
+        tableau = _explicit_part(stepper)
+        if tableau is None:
+            raise ValueError(
+                f"dt: expected a time step for {stepper!r}, whose stability limit is not known, got None"
+            )
+        unit = tableau.stable_step(self.transport_spectrum)
+        if unit == 0.0 and self.convective_rate > 0.0:
+            raise ValueError(
+                f"dt: expected a time step for {stepper!r}, unstable for every step at degree {self.degree}, "
+                "got None"
+            )
+        convective = self.convective_rate / unit if self.convective_rate > 0.0 else 0.0
+        diffusive = self.diffusive_rate() / tableau.real_stability if self.diffusive_rate is not None else 0.0
+        return convective, convective + diffusive
+
+
+def _explicit_part(stepper: Stepper) -> ButcherTableau | None:
+    """Tableau of the explicit part of a shipped stepper."""
+    if isinstance(stepper, ExplicitRungeKutta):
+        return stepper.tableau
+    return stepper.tableau.explicit if isinstance(stepper, ImplicitExplicitRungeKutta) else None
