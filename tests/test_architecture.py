@@ -28,12 +28,14 @@ MAY_IMPORT = {
     "reconstruction": ("timestepping",),
     "residual": ("reconstruction",),
     "estimators": ("residual",),
-    "adaptivity": ("estimators",),
-    "studies": ("estimators", "adaptivity"),
-    "io": ("estimators", "adaptivity", "studies"),
-    "testing": ("estimators",),
+    "solution": ("timestepping",),
+    "solving": ("solution", "estimators"),
+    "adaptivity": ("solving",),
+    "studies": ("solving", "adaptivity"),
+    "io": ("solving", "adaptivity", "studies"),
+    "testing": ("solving",),
     "plotting": ("io",),
-    "": ("plotting", "testing"),  # stfem/__init__.py, the public names
+    "": ("plotting", "testing", "solving"),  # stfem/__init__.py, the public names
     "cli": ("",),
 }
 DEFERRED = {"plotting"}  # results have a plot() that imports it only when called
@@ -43,7 +45,7 @@ MAX_LINES = 350
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module, as `name`; `deferred` when it happens inside a function."""
+    """One imported module, as `name`; `deferred` when in a function or for types only."""
 
     importer: str
     name: str
@@ -56,11 +58,17 @@ def module_name(path: Path, package: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def is_for_types(node: ast.AST) -> bool:
+    """Whether a node is `if TYPE_CHECKING:`, which never runs."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
 def imports_of(path: Path, package: Path, modules: set[str]) -> Iterator[Import]:
     importer = module_name(path, package)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    inside = {id(node) for f in ast.walk(tree) if isinstance(f, functions) for node in ast.walk(f)}
+    late = [node for node in ast.walk(tree) if isinstance(node, functions) or is_for_types(node)]
+    inside = {id(node) for scope in late for node in ast.walk(scope)}
     parents = importer.split(".") if path.stem == "__init__" else importer.split(".")[:-1]
     for node in ast.walk(tree):
         names: list[str] = []

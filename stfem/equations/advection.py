@@ -11,6 +11,8 @@ from stfem.data.base import Array
 from stfem.equations.base import Equation
 from stfem.equations.stability import Growth, GrowthForm, Stability
 
+_KEPT = 12  # point sets whose velocities are kept: those of two grids in three dimensions
+
 
 class AdvectionDiffusion(Equation):
     """∂_t u + ∇·(b u) + c u − ∇·(D ∇u) = g (T1.1), with the rate 2μ = sup( −∇·b − 2c ) taken jointly (T4).
@@ -55,6 +57,7 @@ class AdvectionDiffusion(Equation):
         super().__init__(_dimension(velocity, dim), 1, diffusion, None, reaction)
         self._velocity = as_data(velocity, self.dim, self.dim, "velocity")
         self._numbers = [b.value if isinstance(b, Constant) else None for b in self._velocity]
+        self._kept: dict[tuple[int, int], tuple[Array, Array]] = {}
         if divergence is None:
             self._divergence = _divergence(self._velocity)
         else:
@@ -75,8 +78,18 @@ class AdvectionDiffusion(Equation):
         return self._divergence
 
     def _speed(self, x: Array, t: float, direction: int) -> Array | float:
-        number = self._numbers[direction]
-        return self._velocity[direction](x, t) if number is None else number
+        number, b = self._numbers[direction], self._velocity[direction]
+        if number is not None:
+            return number
+        if b.time_dependent or x.flags.writeable:
+            return b(x, t)
+        # read-only points are those of a grid, met again in every stage
+        key = (id(x), direction)
+        if key not in self._kept or self._kept[key][0] is not x:
+            while len(self._kept) >= _KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = (x, b(x, t))
+        return self._kept[key][1]
 
     def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
         """b_i u."""

@@ -115,7 +115,7 @@ def diffusion_matrix(diffusion: object, dim: int) -> Array:
         given = np.array(diffusion, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(f"diffusion: expected a number or a matrix, got {diffusion!r}") from None
-    matrix = given * np.eye(dim) if given.ndim == 0 else given
+    matrix = np.diag(np.full(dim, given)) if given.ndim == 0 else given
     if matrix.shape != (dim, dim):
         raise ValueError(
             f"diffusion: expected a number or a matrix of shape ({dim}, {dim}), got shape {given.shape}"

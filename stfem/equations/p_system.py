@@ -81,9 +81,9 @@ class DiffusivePSystem(Equation):
         # NaN at a state without a wave speed stops the run instead of hiding it
         return np.sqrt(2.0 / np.where(u[0] > 0.0, u[0], np.nan) ** 3)
 
-    def probe_states(self, rng: np.random.Generator, n: int) -> Array:
-        states = rng.uniform(-1.0, 1.0, (self.components, n))
-        states[0] = rng.uniform(self.lower, self.upper, n)
+    def probe_states(self, rng: np.random.Generator, count: int) -> Array:
+        states = rng.uniform(-1.0, 1.0, (self.components, count))
+        states[0] = rng.uniform(self.lower, self.upper, count)
         return states
 
     @property

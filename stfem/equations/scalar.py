@@ -100,6 +100,14 @@ class ScalarConservationLaw(Equation):
     def sonic_points(self, direction: int) -> tuple[float, ...] | None:
         return self._sonic[direction]
 
+    def probe_states(self, rng: np.random.Generator, count: int) -> Array:
+        # polynomials are defined everywhere, a user's function perhaps for positive states only
+        return (
+            super().probe_states(rng, count)
+            if self.flux_degree is None
+            else rng.uniform(-1.5, 1.5, (1, count))
+        )
+
     def check(self) -> None:
         super().check()
         u = self.probe_states(np.random.default_rng(7), 16)[0]

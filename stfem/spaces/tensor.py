@@ -26,7 +26,7 @@ def point_coordinates(grid: TensorGrid, points: Sequence[Array]) -> Array:
 
     Returns
     -------
-    array ``(d, P_1, …, P_d, N_1, …, N_d)`` (kernel layout)
+    array ``(d, P_1, …, P_d, N_1, …, N_d)`` (kernel layout), read-only
     """
     dim = grid.dim
     shape = (*(len(reference) for reference in points), *grid.cells)
@@ -36,6 +36,7 @@ def point_coordinates(grid: TensorGrid, points: Sequence[Array]) -> Array:
         target = [1] * (2 * dim)
         target[i], target[dim + i] = line.shape
         coordinates[i] = line.reshape(target)
+    coordinates.flags.writeable = False
     return coordinates
 
 

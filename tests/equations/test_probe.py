@@ -67,7 +67,7 @@ def test_right_equation_passes() -> None:
         ({"wave_speed": lambda self, u, x, t, i: np.abs(u[1] / u[0])}, ValueError, "wave_speed.*eigenvalue"),
         ({"wave_speed": lambda self, u, x, t, i: 9.0}, ValueError, "wave_speed.*shape"),
         ({"flux_degree": 2}, ValueError, "degree 2"),
-        ({"linear": True}, ValueError, "degree 1"),
+        ({"linear": True}, ValueError, "f = b u as declared"),
         ({"probe_states": lambda self, rng, n: np.ones((1, n))}, ValueError, "probe_states"),
     ],
 )

