@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
 
 import numpy as np
 from tqdm import tqdm
@@ -103,23 +103,22 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
     return chosen.run(solution.semidiscretization, solution.nodes(), solution.stepper.order)
 
 
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """A solution with its estimate; every attribute of the estimate is available here, too."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Certificate(Estimate):
+    """An estimate together with the solution it is about.
+
+    Attributes
+    ----------
+    solution
+        The numerical solution; all other attributes are those of `Estimate`.
+    """
 
     solution: Solution
-    estimate: Estimate
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name in ("solution", "estimate"):
-            raise AttributeError(name)
-        return getattr(self.estimate, name)
-
-    def __str__(self) -> str:
-        return str(self.estimate)
-
-    def __repr__(self) -> str:
-        return f"Certificate({self.solution!r}, bound={self.estimate.bound:.4e})"
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate alone."""
+        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
 
 
 def certify(
@@ -152,8 +151,8 @@ def certify(
         As `solve`.
     """
     chosen = estimator if estimator is not None else SplitEstimator()
-    own = getattr(chosen, "reconstruction", None)
-    correction = own if initial_correction is True and own is not None else initial_correction
+    rule = getattr(chosen, "reconstruction", None)
+    correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
     recorder = _Recorder(_stream(solution, progress))
     started = time.perf_counter()
@@ -166,7 +165,8 @@ def certify(
         - recorder.seconds
         - result.facts.get("seconds_true_error", 0.0),
     }
-    return Certificate(replace(solution, values=recorder.last.values), replace(result, facts=facts))
+    own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)} | {"facts": facts}
+    return Certificate(**own, solution=replace(solution, values=recorder.last.values))
 
 
 class _Recorder:

@@ -13,7 +13,7 @@ import numpy as np
 from stfem.spaces.stencil import Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """A-posteriori error bound of one computation.
 
@@ -87,7 +87,7 @@ class Estimate:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and strings, ready for JSON."""
         result: dict[str, Any] = {}
-        for entry in fields(self):
+        for entry in fields(Estimate):
             value = getattr(self, entry.name)
             result[entry.name] = _plain(value)
         result["guaranteed"] = self.guaranteed
@@ -104,6 +104,10 @@ class Estimate:
         from stfem.plotting import plot_estimate
 
         return plot_estimate(self, path)
+
+    def __repr__(self) -> str:
+        known = "" if self.effectivity is None else f", effectivity={self.effectivity:.3f}"
+        return f"{type(self).__name__}(bound={self.bound:.4e}{known}, guaranteed={self.guaranteed})"
 
     def __str__(self) -> str:
         def number(value: float | None) -> str:

@@ -72,7 +72,7 @@ class Sampler:
             for i, b in enumerate(velocity):
                 if b is not None:
                     extra += self._coefficient(cut(b)) * self._slope(u_modes, i)
-        elif not self.equation.linear:
+        if not self.equation.linear:
             u = np.moveaxis(self.values(u_modes), 1, 0)
             for i in range(dim):
                 slope = np.moveaxis(self._slope(u_modes, i), 1, 0)
@@ -105,3 +105,23 @@ class Sampler:
             self.times, *shape[1:]
         )
         return self.values(in_time)[:, None]
+
+
+def weighted_values(degree: int, points: int) -> Array:
+    """Values of orthonormal modes at Gauss points times the roots of the weights."""
+    abscissae, weights = gauss(points)
+    return legendre_values(degree, abscissae) * np.sqrt(weights)[:, None]
+
+
+def check_autonomous(equation: Equation) -> None:
+    """∇·f(û) is evaluated as f'(û)∇û: a nonlinear flux that depends on x or t would leave a part out."""
+    rng = np.random.default_rng(13)
+    states = equation.probe_states(rng, 8)
+    x = rng.uniform(0.0, 1.0, (2, equation.dim, 8))
+    for i in range(equation.dim):
+        here, there = (equation.flux(states, x[k], 0.37 * k, i) for k in range(2))
+        if np.max(np.abs(here - there)) > 1e-12 * np.max(np.abs(here)):
+            raise ValueError(
+                f"flux, direction {i}: expected f(u) without x and t for a nonlinear equation, "
+                f"got {here[:, 0]} and {there[:, 0]} at two points for one state"
+            )

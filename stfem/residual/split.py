@@ -16,10 +16,9 @@ from stfem.data import Data, Slab
 from stfem.reconstruction import BoundReconstruction, NodeReconstruction, ReconstructedSlab, combine
 from stfem.residual.growth import GrowthRate
 from stfem.residual.norms import SlabNorms
-from stfem.residual.sampling import Coefficients, Sampler
+from stfem.residual.sampling import Coefficients, Sampler, check_autonomous, weighted_values
 from stfem.residual.terms import NodeTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
-from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import point_coordinates
 
@@ -64,6 +63,13 @@ class ResidualSplit:
         if self._variable_reaction is not None:
             self._note(self._variable_reaction)
         self.inverse_diffusion = semidiscretization.diffusion.inverse
+        self.source_weights = tuple(
+            float(np.sqrt(bound))
+            for bound in equation.stability.residual_weight_bound or (1.0,) * equation.components
+        )
+        self.root_weight = max(self.source_weights)
+        if not equation.linear:
+            check_autonomous(equation)
         if not equation.linear and equation.flux_degree is None:
             self._unproved.setdefault(
                 f"the flux is not polynomial: residual integrated with {self._points_needed()} Gauss points "
@@ -87,16 +93,22 @@ class ResidualSplit:
         return self.equation.flux_degree if self.equation.flux_degree is not None else 2
 
     def _points_needed(self) -> int:
-        extra = COEFFICIENT_DEGREE if self.equation.linear else 0
-        return self._flux_factor() * self.degree + extra + 1
+        """Gauss points per direction that integrate the square of a residual of degree points − 1."""
+        extra = COEFFICIENT_DEGREE if self._has_coefficients else 0
+        return max(self._flux_factor() * self.degree, self.degree + extra) + 1
 
     def _times_needed(self, time: Slab) -> int:
-        extra = COEFFICIENT_DEGREE if self.equation.linear and self._coefficients_in_time() else 0
-        return self._flux_factor() * time.degree + extra + 1
+        extra = COEFFICIENT_DEGREE if self._coefficients_in_time() else 0
+        return max(self._flux_factor() * time.degree, time.degree + extra) + 1
+
+    @property
+    def _has_coefficients(self) -> bool:
+        """Whether û or ∇û is multiplied with data that are expanded on the cells."""
+        return self._variable_reaction is not None or (self.equation.linear and not self._constant)
 
     def _coefficients_in_time(self) -> bool:
-        data = (*self.equation.velocity, self.equation.reaction) if self.equation.linear else ()
-        return any(datum.time_dependent for datum in data)
+        velocity = self.equation.velocity if self.equation.linear else ()
+        return any(datum.time_dependent for datum in (*velocity, self.equation.reaction))
 
     def node_terms(self, node: NodeReconstruction) -> NodeTerms:
         """Linear terms of a node, built once for all slabs that share it."""
@@ -113,7 +125,7 @@ class ResidualSplit:
         duration = slab.time.duration
         scale = self.grid.cell_measure * duration
         states = [terms_k.state[j] for terms_k in terms for j in range(2)]
-        round_off = self._round_off(slab, terms, states)
+        round_off = self.root_weight * self._round_off(slab, terms, states)
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
@@ -137,20 +149,22 @@ class ResidualSplit:
         # derivatives in space
         in_time = 2.0 * len(slab.nodes) + 3.0
         in_space = in_time + 2.0 * (self.degree + 2) * self.dim
-        convective = 0.0 if self.modal else float(values @ self._convective_sizes(terms))
+        convective = 0.0 if self.modal else float(values @ self._convective_sizes(terms, slab.time))
         rounded = in_time * float(rates @ sizes) + in_space * (float(values @ linear) + convective)
         return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded)
 
-    def _convective_sizes(self, terms: list[NodeTerms]) -> Array:
+    def _convective_sizes(self, terms: list[NodeTerms], time: Slab) -> Array:
         """Sizes of f'(û)∇û with the largest wave speed at the node values."""
         sizes = []
         for term in terms:
             gradient = self.terms.gradient(term.state)
-            speed = self._speed_bound(term.state[0])
+            speed = self._speed_bound(term.state[0], time)
             sizes += [speed * sum(float(np.sqrt(np.vdot(g[j], g[j]))) for g in gradient) for j in range(2)]
         return np.array(sizes)
 
-    def _speed_bound(self, state: Array) -> float:
+    def _speed_bound(self, state: Array, time: Slab) -> float:
+        if self.equation.linear:
+            return max(b.sup(time.start, time.stop, self.grid.lengths) for b in self.equation.velocity)
         means = state.reshape(len(state), -1, *self.grid.cells)[:, 0]
         x = point_coordinates(self.grid, [np.full(1, 0.5)] * self.dim).reshape(self.dim, *self.grid.cells)
         return max(float(np.max(self.equation.wave_speed(means, x, 0.0, i))) for i in range(self.dim))
@@ -175,7 +189,7 @@ class _Measured:
         split, slab = self.split, self.slab
         times = slab.time.degree + 1 if split.modal else split._times_needed(slab.time)
         points = split.degree + 1 if split.modal else split._points_needed()
-        source = self._source(times)
+        source = self._source(times, points)
         coefficients = self._coefficients()
         mean = np.zeros(times)
         rows = split.grid.cells[0]
@@ -202,37 +216,34 @@ class _Measured:
         """(value, derivative) of each node, one block of cells."""
         return [self._cut(array[j], block) for array in arrays for j in range(2)]
 
-    def _source(self, times: int) -> Array | None:
-        """Modes ``(time, m, p…, N…)`` of the projected source; its remainder goes into the bound (T4.6)."""
+    def _source(self, times: int, points: int) -> Array | None:
+        """Modes ``(time, m, p…, N…)`` of the projected source; its remainder goes into the bound (T4.6).
+
+        Its degrees: the highest whose squares the Gauss points integrate exactly, up to twice those of û.
+        """
         split, slab = self.split, self.slab
         if all(g.is_zero for g in split.problem.source):
             return None
-        degree = split.degree if split.modal else 2 * split.degree
-        time = slab.time if split.modal else Slab(slab.time.start, slab.time.stop, 2 * slab.time.degree)
+        degree = min(2 * split.degree, points - 1)
+        time = Slab(slab.time.start, slab.time.stop, min(2 * slab.time.degree, times - 1))
         projections = [g.project(split.grid, degree, time) for g in split.problem.source]
-        weights = self._source_weights()
-        left_out = np.sqrt(sum((w * p.remainder_l2) ** 2 for w, p in zip(weights, projections, strict=True)))
+        pairs = zip(split.source_weights, projections, strict=True)
+        left_out = np.sqrt(sum((w * p.remainder_l2) ** 2 for w, p in pairs))
         self.remainder += float(np.sqrt(slab.time.duration) * left_out)
         return np.stack([p.coefficients for p in projections], axis=1)
-
-    def _source_weights(self) -> list[float]:
-        """Largest square roots of the residual weights, per component."""
-        bounds = (
-            self.split.equation.stability.residual_weight_bound or (1.0,) * self.split.equation.components
-        )
-        return [float(np.sqrt(b)) for b in bounds]
 
     def _coefficients(self) -> Coefficients | None:
         """Projected velocity (with ∇·b and c joined, since both multiply û) for variable linear problems."""
         split, slab = self.split, self.slab
-        if split.modal or not split.equation.linear:
+        if not split._has_coefficients:
             return None
         velocity: list[Array | None] = [None] * split.dim
         zeroth: Array | None = None
         states = [term.state for term in self.terms]
         values = np.abs(slab.value_modes)
-        size = np.sqrt(split.grid.cell_measure)
-        if not split._constant:
+        size = split.root_weight * np.sqrt(split.grid.cell_measure)
+        varying = split.equation.linear and not split._constant
+        if varying:
             for i, b in enumerate(split.equation.velocity):
                 velocity[i], remainder = self._expanded(b)
                 slopes = [split.terms.gradient(state)[i] for state in states]
@@ -240,7 +251,7 @@ class _Measured:
                     [np.sqrt(np.vdot(s[j], s[j])) for s in slopes for j in range(2)]
                 )
                 self.remainder += remainder * slab.time.duration * size * float(total)
-        factors = [] if split._constant else list(split.equation.velocity_divergence)
+        factors = list(split.equation.velocity_divergence) if varying else []
         if split._variable_reaction is not None:
             factors.append(split._variable_reaction)
         for datum in factors:
@@ -270,7 +281,7 @@ class _Measured:
     ) -> Array:
         """Integrals over one block of cells; returns Σ_cells of the means of R_0 at each time row."""
         split, slab, dim = self.split, self.slab, self.split.dim
-        in_time = np.eye(times) if split.modal else _weighted_values(slab.time.degree, times)
+        in_time = np.eye(times) if split.modal else weighted_values(slab.time.degree, times)
         states = self._nodes([term.state for term in self.terms], block)
         rates = np.concatenate([in_time @ slab.rate_modes, in_time @ slab.value_modes], axis=1)
         residual = combine(rates, states + self._nodes([term.linear for term in self.terms], block))
@@ -324,12 +335,6 @@ class _Measured:
             "ij,ij->j", *(f.reshape(-1, int(np.prod(f.shape[-self.split.dim :]))) for f in (first, second))
         )
         self._cut(target, block)[...] += product.reshape(self._cut(target, block).shape)
-
-
-def _weighted_values(degree: int, points: int) -> Array:
-    """Values of orthonormal modes at Gauss points times the roots of the weights."""
-    abscissae, weights = gauss(points)
-    return legendre_values(degree, abscissae) * np.sqrt(weights)[:, None]
 
 
 def _cells(field: Array, block: slice, dim: int) -> Array:

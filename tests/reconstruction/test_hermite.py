@@ -1,0 +1,61 @@
+"""Hermite interpolation in time: exactness for equal and unequal steps, any number of nodes."""
+
+import numpy as np
+import pytest
+
+from stfem import Hermite
+from stfem.spaces.legendre import legendre_values
+
+
+def interpolated(polynomial, times, slab):
+    data = np.array([f(t) for t in times for f in (polynomial, polynomial.deriv())])
+    values, rates = Hermite(2 * len(times) - 1 if len(times) > 1 else 3).modes(times, *slab)
+    return values @ data, rates @ data
+
+
+@pytest.mark.parametrize(
+    ("times", "slab"),
+    [
+        ((0.3, 0.5), (0.3, 0.5)),
+        ((0.0, 0.1, 0.2), (0.0, 0.1)),
+        ((0.0, 0.1, 0.35), (0.1, 0.35)),
+        ((1.0, 1.01, 1.2, 1.21), (1.01, 1.2)),
+        ((0.0, 0.3, 0.4, 0.9, 1.0), (0.4, 0.9)),
+    ],
+)
+def test_exact_for_its_degree(times, slab):
+    degree = 2 * len(times) - 1
+    polynomial = np.polynomial.Polynomial(np.random.default_rng(1).normal(size=degree + 1))
+    values, rates = interpolated(polynomial, times, slab)
+    s = np.linspace(0.0, 1.0, 9)
+    basis, t = legendre_values(degree, s), slab[0] + s * (slab[1] - slab[0])
+    np.testing.assert_allclose(basis @ values, polynomial(t), atol=1e-9)
+    np.testing.assert_allclose(basis @ rates, polynomial.deriv()(t), atol=1e-7)
+    higher = np.polynomial.Polynomial([*polynomial.coef, 1.0])
+    # a monic polynomial of one degree more is missed by Π (t − t_k)²
+    missed = np.prod([(t - node) ** 2 for node in times], axis=0)
+    np.testing.assert_allclose(higher(t) - basis @ interpolated(higher, times, slab)[0], missed, atol=1e-9)
+    assert np.abs(missed).max() > 1e-10
+
+
+def test_order_of_the_interpolation_error():
+    errors = []
+    for h in (0.2, 0.1):
+        times = [0.4 + k * h for k in (-1, 0, 1)]
+        data = np.array([f(t) for t in times for f in (np.sin, np.cos)])
+        values, _ = Hermite(5).modes(times, 0.4, 0.4 + h)
+        s = np.linspace(0.0, 1.0, 33)
+        errors.append(np.abs(legendre_values(5, s) @ values @ data - np.sin(0.4 + s * h)).max())
+    assert 5.7 < np.log2(errors[0] / errors[1]) < 6.3
+
+
+@pytest.mark.parametrize(("degree", "nodes", "back", "ahead"), [(3, 2, 0, 0), (5, 3, 1, 0), (7, 4, 1, 1), (9, 5, 2, 1)])
+def test_stencil(degree, nodes, back, ahead):
+    rule = Hermite(degree)
+    assert (rule.nodes, rule.look_back, rule.look_ahead) == (nodes, back, ahead)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 4, 0, -3])
+def test_wrong_degree(degree):
+    with pytest.raises(ValueError, match="odd number >= 3"):
+        Hermite(degree)

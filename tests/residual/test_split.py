@@ -1,0 +1,224 @@
+"""Norms of the split residual against a residual that is evaluated point by point (T3.1–T3.5)."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.interpolate import KroghInterpolator
+
+from stfem import Problem, Siac, Torus, equations
+from stfem.data import Approximated, cosine, sine
+from stfem.problems import diffusive_p_system, sheared_pulse, viscous_burgers
+from stfem.reconstruction import Hermite, reconstructed_slabs
+from stfem.residual import ResidualSplit
+from stfem.semidiscretization import Semidiscretization
+from stfem.spaces.legendre import gauss, legendre_values
+from stfem.timestepping import Node
+
+PI2 = 2.0 * math.pi
+
+
+class Brute:
+    """û, its fluxes and its residual at tensor Gauss points of one slab, without the code under test.
+
+    Interpolation in time by Krogh's divided differences; derivatives in space from those of the basis.
+    """
+
+    def __init__(self, semi, bound, slab, points, times):
+        self.equation, self.problem, self.grid = semi.problem.equation, semi.problem, bound.grid
+        self.dim, self.slab = self.grid.dim, slab
+        self.s, weights = gauss(points)
+        tau, time_weights = gauss(times)
+        self.t = slab.time.start + tau * slab.time.duration
+        product_weights = np.ones((1,) * (2 * self.dim))
+        for i in range(self.dim):
+            product_weights = product_weights * weights.reshape(
+                [points if k == i else 1 for k in range(2 * self.dim)]
+            )
+        self.weights = (
+            self.grid.cell_measure
+            * slab.time.duration
+            * time_weights.reshape(-1, *(1,) * (2 * self.dim))
+            * product_weights
+        )
+        self.x = np.zeros((self.dim, *(points,) * self.dim, *self.grid.cells))
+        for i, (h, n) in enumerate(zip(self.grid.spacing, self.grid.cells, strict=True)):
+            line = (self.s[:, None] + np.arange(n)) * h
+            self.x[i] = line.reshape([(points, n)[k // self.dim] if k % self.dim == i else 1 for k in range(2 * self.dim)])
+        self.u = self._polynomial([node.state for node in slab.nodes])
+        self.flux = [self._polynomial([node.flux[i] for node in slab.nodes]) for i in range(self.dim if slab.nodes[0].flux else 0)]
+
+    def _polynomial(self, pairs):
+        knots = np.repeat([node.time for node in self.slab.nodes], 2)
+        data = np.concatenate([pair for pair in pairs])
+        return KroghInterpolator(knots, data.reshape(len(knots), -1)), pairs[0].shape[1:]
+
+    def at(self, field, orders=(), rate=False):
+        """Values (times, m, P…, N…) of a derivative; `orders` lists the directions of differentiation."""
+        interpolant, shape = field
+        modes = interpolant.derivative(self.t) if rate else interpolant(self.t)
+        values = modes.reshape(len(self.t), *shape)
+        for i in range(self.dim):
+            axis = 2 + i
+            order = list(orders).count(i)
+            table = legendre_values(values.shape[axis] - 1, self.s, order) / self.grid.spacing[i] ** order
+            values = np.moveaxis(np.tensordot(table, values, axes=(1, axis)), 0, axis)
+        return values
+
+    def field(self, function):
+        """Values (times, …) of a function of x and t."""
+        return np.stack([np.broadcast_to(function(self.x, t), self.x.shape[1:]) for t in self.t])
+
+    def convection(self):
+        """∇·f(û) by hand for every equation."""
+        u, equation = self.at(self.u), self.equation
+        slopes = [self.at(self.u, (i,)) for i in range(self.dim)]
+        if isinstance(equation, equations.AdvectionDiffusion):
+            total = sum(self.field(b)[:, None] * slope for b, slope in zip(equation.velocity, slopes, strict=True))
+            step = 1e-5
+            for i, b in enumerate(equation.velocity):
+                shift = step * np.eye(self.dim)[i].reshape(-1, *(1,) * (2 * self.dim))
+                total = total + self.field(lambda x, t, b=b, s=shift: (
+                    8 * (b(x + s, t) - b(x - s, t)) - b(x + 2 * s, t) + b(x - 2 * s, t)) / (12 * step))[:, None] * u
+            return total
+        if isinstance(equation, equations.DiffusivePSystem):
+            total = np.zeros_like(u)
+            for i, slope in enumerate(slopes):
+                total[:, 0] -= slope[:, 1 + i]
+                total[:, 1 + i] -= 2.0 * slope[:, 0] / u[:, 0] ** 3
+            return total
+        if isinstance(equation, equations.Burgers):
+            return u * sum(slopes)
+        return np.stack([sum(equation.jacobian_product(u[k], s[k], self.x, 0.0, i) for i, s in enumerate(slopes)) for k in range(len(u))])
+
+    def without_diffusion(self):
+        total = self.at(self.u, rate=True) + self.convection()
+        total += self.field(self.equation.reaction)[:, None] * self.at(self.u)
+        return total - np.stack([self.field(g) for g in self.problem.source], axis=1)
+
+    def diffused(self, values):
+        return values * np.reshape(self.equation.diffused, (1, -1, *(1,) * (2 * self.dim)))
+
+    def gradient_flux(self, i, orders=()):
+        """(D∇û)_i or a derivative of it, all components."""
+        return self.diffused(sum(self.equation.diffusion[i, j] * self.at(self.u, (j, *orders)) for j in range(self.dim)))
+
+    def scheme_flux(self, i, orders=()):
+        chosen = np.flatnonzero(self.equation.diffused)
+        part = self.at(self.flux[i], orders)
+        full = np.zeros((len(part), self.problem.equation.components, *part.shape[2:]))
+        full[:, chosen] = part
+        return full
+
+    def hyperbolic(self, member):
+        total = self.without_diffusion()
+        if self.flux:
+            for i in range(self.dim):
+                total = total - (1 - member) * self.scheme_flux(i, (i,)) - member * self.gradient_flux(i, (i,))
+        return total
+
+    def residual(self):
+        return self.without_diffusion() - sum(self.gradient_flux(i, (i,)) for i in range(self.dim))
+
+    def potential(self, member):
+        return [(1 - member) * (self.scheme_flux(i) - self.gradient_flux(i)) for i in range(self.dim)]
+
+    def integral(self, values):
+        return float((values * self.weights[:, None]).sum())
+
+
+def slab_of(problem, cells, degree, order=None, times=(0.0, 0.013, 0.02), interpolant=5, which=1):
+    """Slab number `which` through node data that solve nothing: a random smooth-ish field and rate at every node."""
+    semi = Semidiscretization(problem, cells, degree)
+    bound = Siac(order).bind(semi)
+    rng = np.random.default_rng(0)
+    start = semi.project(problem.initial)
+    decay = 0.3 ** np.indices(semi.shape[1 : 1 + semi.grid.dim]).sum(axis=0)
+    decay = decay.reshape(*decay.shape, *(1,) * semi.grid.dim)
+
+    def random():
+        return rng.uniform(-1.0, 1.0, semi.shape) * decay
+
+    nodes = (bound.at_node(Node(t, start + 0.01 * random(), random())) for t in times)
+    slab = list(reconstructed_slabs(nodes, Hermite(interpolant)))[which]
+    return semi, bound, slab, ResidualSplit(semi, bound)
+
+
+def wave(dim, amplitude=1.0, speed=1.0):
+    return 0.3 + sine([PI2 * (1 - i) for i in range(dim)], speed, 0.4, amplitude)
+
+
+def linear_constant(dim=1):
+    equation = equations.AdvectionDiffusion((1.0, -0.5, 0.3)[:dim], 0.02, reaction=-0.7)
+    return Problem(equation, Torus((1.0, 1.3, 0.8)[:dim]), wave(dim, speed=0.0), 1.0, source=wave(dim, 0.5))
+
+
+def linear_variable(dim=1):
+    along = [0.0] * dim
+    along[0] = PI2
+    velocity = [1.0 + sine(along, 0.7, amplitude=0.4), cosine(along, -0.3)][:dim]
+    equation = equations.AdvectionDiffusion(tuple(velocity), 0.03, reaction=0.2 + cosine(along, 0.5, 0.1, 0.6))
+    return Problem(equation, Torus((1.0, 1.3)[:dim]), wave(dim, speed=0.0), 1.0, source=wave(dim, 0.5))
+
+
+def steady_variable():
+    """Coefficients that do not depend on time beside a source that does."""
+    equation = equations.AdvectionDiffusion((1.0 + sine(PI2, amplitude=0.4),), 0.03, reaction=cosine(PI2))
+    return Problem(equation, Torus((1.0,)), wave(1, speed=0.0), 1.0, source=wave(1, 0.5, 300.0))
+
+
+def full_matrix(degenerate=False):
+    matrix = np.outer([0.2, 0.1], [0.2, 0.1]) if degenerate else np.array([[0.05, 0.02], [0.02, 0.04]])
+    return Problem(equations.AdvectionDiffusion((1.0, 0.5), matrix), Torus((1.0, 1.3)), wave(2, speed=0.0), 1.0)
+
+
+CASES = {
+    "linear 1D": (linear_constant(1), 5, 2, None),
+    "linear 1D, odd splines": (linear_constant(1), 5, 1, 3),
+    "linear 2D": (linear_constant(2), (5, 4), 1, None),
+    "linear 3D": (linear_constant(3), (2, 3, 2), 1, 2),
+    "variable 1D": (linear_variable(1), 8, 1, None),
+    "variable 1D, odd splines": (linear_variable(1), 7, 2, 3),
+    "variable 2D": (linear_variable(2), (6, 5), 1, 3),
+    "steady coefficients": (steady_variable(), 8, 1, None),
+    "steady coefficients, high degree": (steady_variable(), 6, 4, None),
+    "Burgers 1D": (viscous_burgers(1, 0.02), 6, 2, None),
+    "Burgers 2D, odd splines": (viscous_burgers(2, 0.02), (5, 4), 1, 3),
+    "cubic flux": (Problem(equations.ScalarConservationLaw((0.0, 0.3, 0.0, 0.2), diffusion=0.02), Torus(1.0), wave(1, speed=0.0), 1.0, source=wave(1, 0.5)), 6, 1, 3),
+    "p-system": (diffusive_p_system(1, 0.02), 8, 1, None),
+    "p-system 2D": (diffusive_p_system(2, 0.02), 6, 1, 3),
+    "full matrix": (full_matrix(), (5, 4), 1, None),
+    "full matrix, odd splines": (full_matrix(), (4, 3), 2, 3),
+    "degenerate matrix": (full_matrix(True), (5, 4), 1, None),
+    "degenerate matrix, odd splines": (full_matrix(True), (4, 3), 2, 3),
+}
+
+
+def brute_of(semi, bound, slab):
+    rich = 2 * bound.degree + 6 if bound.grid.dim < 3 else bound.degree + 2
+    return Brute(semi, bound, slab, rich, 2 * slab.time.degree + 4)
+
+
+def residual_weight(brute):
+    weight = brute.equation.stability.residual_weight
+    u = brute.at(brute.u)
+    return np.ones_like(u) if weight is None else np.stack([weight(level) for level in u])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_norms_against_brute_force(name):
+    problem, cells, degree, order = CASES[name]
+    semi, bound, slab, split = slab_of(problem, cells, degree, order)
+    norms, brute = split.norms(slab), brute_of(semi, bound, slab)
+    weight = residual_weight(brute)
+    for member in (0.0, 0.3, 1.0):
+        exact = math.sqrt(brute.integral(weight * brute.hyperbolic(member) ** 2))
+        found = math.sqrt(norms.hyperbolic_sq(member).sum())
+        allowance = norms.remainder / math.sqrt(norms.duration)
+        assert abs(found - exact) <= allowance + 1e-10 * exact, (found, exact, allowance)
+        assert allowance <= 2e-4 * exact
+    inverse = np.linalg.pinv(problem.equation.diffusion, hermitian=True)
+    potential = brute.potential(0.0)
+    flux_sq = sum(inverse[i, j] * brute.integral(potential[i] * potential[j]) for i, j in product(range(brute.dim), repeat=2))
+    assert norms.flux_sq.sum() == pytest.approx(flux_sq, rel=1e-10)
