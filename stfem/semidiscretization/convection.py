@@ -8,6 +8,7 @@ from stfem.equations import Equation
 from stfem.fluxes import ConvectiveFlux
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.periodic import neighbour
+from stfem.spaces.compact import CompactOperator
 from stfem.spaces.interval import end_values, transport
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_along, apply_matrix
@@ -18,16 +19,16 @@ class StencilConvection:
     """Constant velocity: one stencil per direction for a numerical flux a⁻u⁻ + a⁺u⁺."""
 
     def __init__(self, grid: TensorGrid, degree: int, traces: list[tuple[float, float]]) -> None:
-        self.dim = grid.dim
-        self.stencils = [
+        stencils = [
             (i, transport(degree, minus / h, plus / h))
             for i, (h, (minus, plus)) in enumerate(zip(grid.spacing, traces, strict=True))
             if minus != 0.0 or plus != 0.0
         ]
+        self._operator = CompactOperator(stencils, degree, grid.dim)
 
     def apply(self, t: float, u: Array) -> Array:
         """−(DG form of ∇·(bu))."""
-        return sum((stencil.apply(u, i, self.dim) for i, stencil in self.stencils), np.zeros_like(u))
+        return self._operator.apply(u)
 
 
 class QuadratureConvection:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stfem.fluxes import InteriorPenalty
 from stfem.meshes.grid import TensorGrid
 from stfem.semidiscretization.fourier import BlockSolver, SeparableSolver
+from stfem.spaces.compact import CompactOperator
 from stfem.spaces.interval import (
     averaged_flux,
     broken_derivative,
@@ -119,7 +120,16 @@ class Diffusion:
 
     def apply(self, field: Array) -> Array:
         """P applied to a modal field ``(…, p…, N…)``."""
-        return sum((apply_term(term, field, self.grid.dim) for term in self.terms), np.zeros_like(field))
+        result = self._direct.apply(field)
+        for term in self.terms:
+            if len(term) > 1:
+                result += apply_term(term, field, self.grid.dim)
+        return result
+
+    @cached_property
+    def _direct(self) -> CompactOperator:
+        """The terms that act in one direction only."""
+        return CompactOperator([term[0] for term in self.terms if len(term) == 1], self.degree, self.grid.dim)
 
     @cached_property
     def _solver(self) -> SeparableSolver | BlockSolver:

@@ -8,9 +8,10 @@ from scipy.interpolate import KroghInterpolator
 
 import stfem.estimators.split
 from stfem import Hermite, Problem, Siac, SplitEstimator, Torus, certify, equations
-from stfem.data import Trigonometric
+from stfem.data import Polynomial, Trigonometric
 from stfem.problems import CATALOGUE
 from stfem.spaces.legendre import gauss, legendre_values
+from stfem.timestepping import SSPRK22, ExplicitRungeKutta
 
 EPSILONS = (0.0, 1e-10, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 SLACK = 1.0 + 1e-9
@@ -156,3 +157,201 @@ def random_problem(seed):
         interpolant=rng.choice([None, Hermite(3)]),
     )
     return problem, cells, degree, estimator, bool(rng.random() < 0.7), f"{kind} dim {dim}"
+
+
+def assert_guaranteed(result):
+    assert violations(result) == []
+    assert violations_of_shrunk(result, 0.2)  # a bound five times smaller would be caught
+
+
+def violations_of_shrunk(result, factor):
+    shrunk = type(result.estimate)(
+        **{
+            **vars(result.estimate),
+            "bound": factor * result.bound / result.effectivity,
+        }
+    )
+    return violations(shrunk)
+
+
+def catalogue_problem(name, eps):
+    if name == "burgers_cole_hopf":
+        return CATALOGUE[name](max(eps, 1e-3), 0.1), 12, 2
+    dim = 2 if name in ("linear_advection_diffusion", "sheared_pulse") else 1
+    final_time = {"diffusive_p_system": 0.03, "viscous_burgers": 0.05}.get(name, 0.1)
+    return CATALOGUE[name](dim, eps, final_time if eps < 0.1 else 0.01), 6, 1
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("eps", EPSILONS)
+def test_catalogue(name, eps):
+    if name == "burgers_cole_hopf" and eps < 1e-3:
+        pytest.skip("its exact solution needs eps > 0")
+    problem, cells, degree = catalogue_problem(name, eps)
+    result = certify(problem, cells=cells, degree=degree)
+    assert_guaranteed(result)
+    assert result.effectivity < 4.0
+    assert result.guaranteed is (name != "diffusive_p_system")  # a flux that is no polynomial is not proved
+
+
+@pytest.mark.parametrize("name", ["viscous_burgers", "diffusive_p_system", "sheared_pulse"])
+@pytest.mark.parametrize("order", [2, 3])
+def test_catalogue_in_more_dimensions(name, order):
+    dim = 3 if name == "sheared_pulse" else 2
+    result = certify(
+        CATALOGUE[name](dim, 1e-3, 0.01), cells=4, degree=1, estimator=SplitEstimator(Siac(order))
+    )
+    assert_guaranteed(result)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_problems(seed):
+    problem, cells, degree, estimator, corrected, _ = random_problem(seed)
+    result = certify(problem, cells=cells, degree=degree, estimator=estimator, initial_correction=corrected)
+    assert violations(result) == []
+    assert result.guaranteed
+
+
+def test_random_problems_are_what_they_should_be():
+    """Half resolved and sharp, a fifth with growth, with nonzero sources."""
+    sharp = growing = 0
+    for seed in range(20):
+        problem, cells, degree, estimator, corrected, _ = random_problem(seed)
+        result = certify(problem, cells=cells, degree=degree, estimator=estimator, initial_correction=corrected)
+        sharp += result.effectivity < 2.0
+        growing += result.parts["growth"] > 1.01
+        assert not problem.source[0].is_zero
+    assert sharp >= 10
+    assert growing >= 4
+
+
+class Damped(equations.Burgers):
+    """Burgers with a reaction that varies: a user's equation."""
+
+    def __init__(self, reaction, diffusion):
+        equations.Burgers.__init__(self, 1, diffusion)
+        self.reaction = reaction
+
+    @property
+    def stability(self):
+        plain = super().stability
+        form = equations.GrowthForm(np.array([[-1.0]]), ((-2.0, self.reaction),), np.zeros(1))
+        return equations.Stability(lambda lower, upper: equations.Growth((form,)), plain.needs_range)
+
+
+@pytest.mark.parametrize("frequency", [0.0, 2.0])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_nonlinear_equation_with_variable_reaction(frequency, sign):
+    two_pi = 2.0 * math.pi
+    u = 1.0 + Trigonometric([[two_pi]], [1.0], [0.2])
+    c = sign * (5.0 + Trigonometric([[two_pi]], [frequency], [2.0]))
+    source = u.time_derivative() + u * u.derivative(0) + c * u - 0.01 * u.derivative(0).derivative(0)
+    start = Trigonometric(u.wavevectors, 0.0 * u.frequencies, u.amplitudes)
+    problem = Problem(
+        Damped(c, 0.01), Torus(1.0), start, 0.1, source=source, exact=u,
+        exact_gradient=lambda x, t: u.derivative(0)(x, t)[None],
+    )  # fmt: skip
+    result = certify(problem, cells=8, degree=1)
+    assert_guaranteed(result)
+    assert result.effectivity < 3.0
+
+
+class Waves(equations.Equation):
+    """Linear acoustics, a symmetric system: p_t + ∇·v = 0, v_t + ∇p = 0, with diffusion in v."""
+
+    flux_degree = 1
+
+    def __init__(self, diffusion):
+        super().__init__(1, 2, diffusion, (0.0, 1.0))
+
+    def flux(self, u, x, t, direction):
+        return u[::-1].copy()
+
+    def jacobian_product(self, u, v, x, t, direction):
+        return v[::-1].copy()
+
+    def wave_speed(self, u, x, t, direction):
+        return np.ones_like(u[0])
+
+    @property
+    def stability(self):
+        form = equations.GrowthForm(np.zeros((2, 1)), (), np.zeros(2))
+        return equations.Stability(lambda lower, upper: equations.Growth((form,)))
+
+
+@pytest.mark.parametrize("eps", [0.0, 1e-3, 0.1])
+@pytest.mark.parametrize("order", [None, 3])
+def test_linear_system_of_a_user(eps, order):
+    two_pi = 2.0 * math.pi
+    p, v = Trigonometric([[two_pi]], [1.0], [0.5]), Trigonometric([[two_pi]], [-2.0], [0.3 + 0.2j])
+    source = (
+        p.time_derivative() + v.derivative(0),
+        v.time_derivative() + p.derivative(0) - eps * v.derivative(0).derivative(0),
+    )
+    start = tuple(Trigonometric(f.wavevectors, 0.0 * f.frequencies, f.amplitudes) for f in (p, v))
+    problem = Problem(
+        Waves(eps), Torus(1.0), start, 0.1, source=source,
+        exact=lambda x, t: np.stack([p(x, t), v(x, t)]),
+        exact_gradient=lambda x, t: np.stack([p.derivative(0)(x, t), v.derivative(0)(x, t)])[None],
+    )  # fmt: skip
+    result = certify(problem, cells=8, degree=1, estimator=SplitEstimator(Siac(order)))
+    assert_guaranteed(result)
+    assert result.guaranteed
+    assert result.bound_l1 is None
+
+
+@pytest.mark.parametrize("coefficients", [(0.0, 0.0, 0.0, 1.0), (0.0, 1.0, -1.0, 0.5, 0.25)])
+def test_polynomial_fluxes(coefficients):
+    u = 0.5 + Trigonometric([[2.0 * math.pi]], [1.0], [0.2])
+    slope, power, flux_slope = u.derivative(0), Trigonometric.number(1.0, 1), Trigonometric.number(0.0, 1)
+    for k, c in enumerate(coefficients[1:], start=1):
+        flux_slope = flux_slope + c * k * power
+        power = power * u
+    source = u.time_derivative() + flux_slope * slope - 0.01 * slope.derivative(0)
+    problem = Problem(
+        equations.ScalarConservationLaw(coefficients, diffusion=0.01), Torus(1.0),
+        Trigonometric(u.wavevectors, 0.0 * u.frequencies, u.amplitudes), 0.1, source=source,
+        exact=u, exact_gradient=lambda x, t: slope(x, t)[None],
+    )  # fmt: skip
+    result = certify(problem, cells=8, degree=1)
+    assert_guaranteed(result)
+    assert result.guaranteed
+
+
+def test_source_that_vanishes_at_all_points_of_quadrature_and_time_stepping():
+    """g = P_4 (1 − z²) vanishes at the stage times of SSPRK2 and at 4 Gauss points: û ≡ 0, the error is ∫g."""
+    z = np.polynomial.Polynomial([-1.0, 2.0])
+    legendre = np.polynomial.Polynomial(np.polynomial.legendre.leg2poly([0, 0, 0, 0, 1.0]))
+    g = legendre(z) * (1.0 - z * z)
+    equation = equations.AdvectionDiffusion((Trigonometric([[2.0 * math.pi]], [0.0], [1e-9]),))
+    problem = Problem(equation, Torus(1.0), 0.0, 1.0, source=Polynomial(g.coef[None]))
+    result = certify(problem, cells=4, degree=1, dt=2.0, stepper=ExplicitRungeKutta(SSPRK22))
+    truth = np.abs(g.integ()(np.linspace(0.0, 1.0, 101))).max()
+    assert truth > 0.04
+    assert truth <= result.bound
+    assert result.guaranteed
+
+
+def test_callables_are_never_guaranteed():
+    wave = lambda x: np.sin(2.0 * np.pi * x[0])  # noqa: E731
+    result = certify(
+        Problem(equations.AdvectionDiffusion((1.0,)), Torus(1.0), wave, 0.1), cells=8, degree=1
+    )
+    assert not result.guaranteed
+    assert "initial" in result.unproved[0]
+
+
+def test_a_flux_that_depends_on_x_is_refused():
+    class Varying(equations.Burgers):
+        def flux(self, u, x, t, direction):
+            return 0.5 * (1.0 + x[0]) * u * u
+
+        def jacobian_product(self, u, v, x, t, direction):
+            return (1.0 + x[0]) * u * v
+
+        def wave_speed(self, u, x, t, direction):
+            return np.abs((1.0 + x[0]) * u[0])
+
+    problem = Problem(Varying(1), Torus(1.0), 1.0, 0.01)
+    with pytest.raises(ValueError, match="without x and t"):
+        certify(problem, cells=4, degree=1)

@@ -47,20 +47,20 @@ def divergence(flux, grid, degree, dim=2):
 
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("order", [2, 3, 4])
-@pytest.mark.parametrize("cells", [(5, 4), (2, 1)])
+@pytest.mark.parametrize("cells", [(5, 4), (1, 2)])
 def test_continuity(name, order, cells):
     semi, bound = setting(MATRICES[name], cells, 1, order)
     node = random_node(semi)
     reconstructed = bound.at_node(node)
     assert continuity_defect(reconstructed.state, 2) < 1e-12
     assert flux_continuity_defect(reconstructed, 2) < 1e-12
-    slopes = [apply_matrix(derivative_matrix(bound.degree), reconstructed.state, i, 2) for i in range(2)]
-    assert continuity_defect(slopes[0], 2) < 1e-11  # û ∈ C¹ ⊂ H², as λ = 1 needs
+    slope = apply_matrix(derivative_matrix(bound.degree), reconstructed.state, 1, 2)
+    assert continuity_defect(slope, 2) < 1e-11  # û ∈ C¹ ⊂ H², as λ = 1 needs
     # negative controls: the DG function itself, and a flux with one cell changed
     assert continuity_defect(node.values, 2) > 0.1
     broken = [component.copy() for component in reconstructed.flux]
     broken[1][..., 0, 0, 0, 0] += 1.0
-    if cells != (2, 1):
+    if cells != (1, 2):
         changed = NodeReconstruction(node, reconstructed.state, tuple(broken))
         assert flux_continuity_defect(changed, 2) > 1e-4
 
