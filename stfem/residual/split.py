@@ -27,6 +27,8 @@ UNIT_ROUNDOFF = 2.0**-53
 BLOCK_VALUES = 1 << 18
 #: Degree up to which velocity and reaction are expanded on a cell; their remainder is bounded (T4.6).
 COEFFICIENT_DEGREE = 8
+#: Part of the residual that the expansion of the source may leave to its remainder bound.
+SOURCE_TOLERANCE = 1e-3
 
 
 class ResidualSplit:
@@ -68,6 +70,7 @@ class ResidualSplit:
             for bound in equation.stability.residual_weight_bound or (1.0,) * equation.components
         )
         self.root_weight = max(self.source_weights)
+        self.residual_size = 0.0  # ‖R_0‖ on the last slab, root mean square in time
         if not equation.linear:
             check_autonomous(equation)
         if not equation.linear and equation.flux_degree is None:
@@ -125,6 +128,7 @@ class ResidualSplit:
         duration = slab.time.duration
         scale = self.grid.cell_measure * duration
         states = [terms_k.state[j] for terms_k in terms for j in range(2)]
+        self.residual_size = float(np.sqrt(measured.residual_sq.sum() * self.grid.cell_measure))
         round_off = self.root_weight * self._round_off(slab, terms, states)
         return SlabNorms(
             slab.time.start,
@@ -219,16 +223,22 @@ class _Measured:
     def _source(self, times: int, points: int) -> Array | None:
         """Modes ``(time, m, p…, N…)`` of the projected source; its remainder goes into the bound (T4.6).
 
-        Its degrees: the highest whose squares the Gauss points integrate exactly, up to twice those of û.
+        Its degrees are those of û, or, where that leaves out more than a small part of the residual, the highest
+        whose squares the Gauss points integrate exactly, up to twice those of û.
         """
         split, slab = self.split, self.slab
         if all(g.is_zero for g in split.problem.source):
             return None
-        degree = min(2 * split.degree, points - 1)
-        time = Slab(slab.time.start, slab.time.stop, min(2 * slab.time.degree, times - 1))
-        projections = [g.project(split.grid, degree, time) for g in split.problem.source]
-        pairs = zip(split.source_weights, projections, strict=True)
-        left_out = np.sqrt(sum((w * p.remainder_l2) ** 2 for w, p in pairs))
+        enough = SOURCE_TOLERANCE * split.residual_size * np.sqrt(slab.time.duration)
+        low = (split.degree, slab.time.degree)
+        high = (min(2 * split.degree, points - 1), min(2 * slab.time.degree, times - 1))
+        for degree, degree_time in dict.fromkeys((low, high)):
+            time = Slab(slab.time.start, slab.time.stop, degree_time)
+            projections = [g.project(split.grid, degree, time) for g in split.problem.source]
+            pairs = zip(split.source_weights, projections, strict=True)
+            left_out = np.sqrt(sum((w * p.remainder_l2) ** 2 for w, p in pairs))
+            if left_out <= enough:
+                break
         self.remainder += float(np.sqrt(slab.time.duration) * left_out)
         return np.stack([p.coefficients for p in projections], axis=1)
 

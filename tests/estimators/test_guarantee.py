@@ -1,6 +1,8 @@
 """No bound lies below the true error, integrated here with more points and times than the library takes."""
 
 import math
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -156,22 +158,12 @@ def random_problem(seed):
         spacing=rng.choice([None, 1, 2]),
         interpolant=rng.choice([None, Hermite(3)]),
     )
-    return problem, cells, degree, estimator, bool(rng.random() < 0.7), f"{kind} dim {dim}"
+    return problem, cells, degree, estimator, bool(rng.random() < 0.7)
 
 
 def assert_guaranteed(result):
     assert violations(result) == []
-    assert violations_of_shrunk(result, 0.2)  # a bound five times smaller would be caught
-
-
-def violations_of_shrunk(result, factor):
-    shrunk = type(result.estimate)(
-        **{
-            **vars(result.estimate),
-            "bound": factor * result.bound / result.effectivity,
-        }
-    )
-    return violations(shrunk)
+    assert violations(replace(result.estimate, bound=0.99 * result.error)) == ["bound"]
 
 
 def catalogue_problem(name, eps):
@@ -204,25 +196,26 @@ def test_catalogue_in_more_dimensions(name, order):
     assert_guaranteed(result)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_random_problems(seed):
-    problem, cells, degree, estimator, corrected, _ = random_problem(seed)
+@cache
+def random_run(seed):
+    problem, cells, degree, estimator, corrected = random_problem(seed)
     result = certify(problem, cells=cells, degree=degree, estimator=estimator, initial_correction=corrected)
-    assert violations(result) == []
+    return problem, result, violations(result)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_problems(seed):
+    _, result, violated = random_run(seed)
+    assert violated == []
     assert result.guaranteed
 
 
 def test_random_problems_are_what_they_should_be():
-    """Half resolved and sharp, a fifth with growth, with nonzero sources."""
-    sharp = growing = 0
-    for seed in range(20):
-        problem, cells, degree, estimator, corrected, _ = random_problem(seed)
-        result = certify(problem, cells=cells, degree=degree, estimator=estimator, initial_correction=corrected)
-        sharp += result.effectivity < 2.0
-        growing += result.parts["growth"] > 1.01
-        assert not problem.source[0].is_zero
-    assert sharp >= 10
-    assert growing >= 4
+    """Half of them sharp, a fifth with growth, all with sources."""
+    runs = [random_run(seed) for seed in range(40)]
+    assert all(not problem.source[0].is_zero for problem, _, _ in runs)
+    assert sum(result.effectivity < 2.0 for _, result, _ in runs) >= 20
+    assert sum(result.parts["growth"] > 1.01 for _, result, _ in runs) >= 8
 
 
 class Damped(equations.Burgers):

@@ -8,8 +8,8 @@ import pytest
 from scipy.interpolate import KroghInterpolator
 
 from stfem import Problem, Siac, Torus, equations
-from stfem.data import Approximated, cosine, sine
-from stfem.problems import diffusive_p_system, sheared_pulse, viscous_burgers
+from stfem.data import Approximated, Trigonometric, cosine, sine
+from stfem.problems import diffusive_p_system, viscous_burgers
 from stfem.reconstruction import Hermite, reconstructed_slabs
 from stfem.residual import ResidualSplit
 from stfem.semidiscretization import Semidiscretization
@@ -177,7 +177,7 @@ CASES = {
     "linear 1D": (linear_constant(1), 5, 2, None),
     "linear 1D, odd splines": (linear_constant(1), 5, 1, 3),
     "linear 2D": (linear_constant(2), (5, 4), 1, None),
-    "linear 3D": (linear_constant(3), (2, 3, 2), 1, 2),
+    "linear 3D": (linear_constant(3), (3, 3, 3), 1, 2),
     "variable 1D": (linear_variable(1), 8, 1, None),
     "variable 1D, odd splines": (linear_variable(1), 7, 2, 3),
     "variable 2D": (linear_variable(2), (6, 5), 1, 3),
@@ -217,8 +217,166 @@ def test_norms_against_brute_force(name):
         found = math.sqrt(norms.hyperbolic_sq(member).sum())
         allowance = norms.remainder / math.sqrt(norms.duration)
         assert abs(found - exact) <= allowance + 1e-10 * exact, (found, exact, allowance)
-        assert allowance <= 2e-4 * exact
+        assert allowance <= 1e-2 * exact
+        assert abs(found - exact) <= 1e-6 * exact  # what the remainder stands for is orthogonal or tiny
     inverse = np.linalg.pinv(problem.equation.diffusion, hermitian=True)
     potential = brute.potential(0.0)
     flux_sq = sum(inverse[i, j] * brute.integral(potential[i] * potential[j]) for i, j in product(range(brute.dim), repeat=2))
     assert norms.flux_sq.sum() == pytest.approx(flux_sq, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["linear 1D", "variable 2D", "Burgers 1D", "p-system", "full matrix", "degenerate matrix, odd splines"])
+def test_parts_sum_to_the_residual(name):
+    """∫∫R v = ∫∫R_H v − ∫∫Φ·∇v for smooth v: holds only because d̃ lies in H(div) and û in H² (T3.1–T3.3)."""
+    problem, cells, degree, order = CASES[name]
+    semi, bound, slab, _ = slab_of(problem, cells, degree, order)
+    brute, dim = brute_of(semi, bound, slab), semi.grid.dim
+    v = cosine([PI2 * (i + 1) / length for i, length in enumerate(semi.grid.lengths)], 3.0, 0.5)
+    test = brute.field(v)[:, None]
+    slopes = [brute.field(v.derivative(i))[:, None] for i in range(dim)]
+    whole = brute.residual() * test
+    scale = math.sqrt(brute.integral(brute.residual() ** 2))
+    for member in (0.0, 0.25, 1.0):
+        flux = brute.potential(member)
+        parts = brute.hyperbolic(member) * test - sum(flux[i] * slopes[i] for i in range(dim))
+        for c in range(whole.shape[1]):
+            total, split = (float((f[:, c] * brute.weights).sum()) for f in (whole, parts))
+            assert split == pytest.approx(total, abs=1e-9 * scale)
+    half = brute.hyperbolic(0.0) * test - 0.5 * sum(f * s for f, s in zip(brute.potential(0.0), slopes, strict=True))
+    assert abs(brute.integral(half) - brute.integral(whole)) > 1e-8 * scale
+
+
+def test_degenerate_flux_without_projection_would_not_be_bounded():
+    """Φ lies in range(D), where |⟨R_P, v⟩| ≤ p‖D^{1/2}∇v‖ makes sense (T3.4)."""
+    problem, cells, degree, order = CASES["degenerate matrix"]
+    semi, bound, slab, _ = slab_of(problem, cells, degree, order)
+    first, second = brute_of(semi, bound, slab).potential(0.0)
+    across = 0.1 * first - 0.2 * second
+    assert np.abs(across).max() < 1e-12 * np.abs(first).max()
+    assert np.abs(first + second).max() > 0.1 * np.abs(first).max()
+
+
+@pytest.mark.parametrize("name", ["linear 1D", "variable 1D, odd splines", "Burgers 2D, odd splines", "variable 2D", "full matrix"])
+def test_mean_of_the_residual(name):
+    """∫_slab |∫_Ω R| ≤ mean, closely."""
+    problem, cells, degree, order = CASES[name]
+    semi, bound, slab, split = slab_of(problem, cells, degree, order)
+    brute = brute_of(semi, bound, slab)
+    values = brute.residual() - brute.field(problem.equation.reaction)[:, None] * 0.0
+    moments = (values * brute.weights[:, None]).sum(axis=tuple(range(1, values.ndim)))
+    time_weights = gauss(len(brute.t))[1] * slab.time.duration
+    truth = float(np.abs(moments).sum())
+    by_cauchy = math.sqrt(slab.time.duration * float((moments**2 / time_weights).sum()))
+    norms = split.norms(slab)
+    allowance = math.sqrt(semi.grid.measure) * norms.remainder
+    assert truth <= norms.mean
+    assert norms.mean == pytest.approx(by_cauchy + allowance, rel=1e-6, abs=1e-12)
+
+
+def test_cells_are_told_apart():
+    """Per-cell squares, also when the grid is measured in blocks of rows."""
+    problem, cells, degree, order = CASES["Burgers 2D, odd splines"]
+    semi, bound, slab, split = slab_of(problem, cells, degree, order)
+    brute = brute_of(semi, bound, slab)
+    expected = (brute.hyperbolic(0.0) ** 2 * brute.weights[:, None]).sum(axis=(0, 1, 2, 3))
+    np.testing.assert_allclose(split.norms(slab).residual_sq, expected, rtol=1e-5)
+    assert expected.std() > 0.01 * expected.mean()
+
+
+def test_blocks_do_not_change_the_norms(monkeypatch):
+    problem, cells, degree, order = CASES["variable 2D"]
+    *_, slab, split = slab_of(problem, cells, degree, order)
+    whole = split.norms(slab)
+    monkeypatch.setattr("stfem.residual.split.BLOCK_VALUES", 1)
+    blocks = split.norms(slab)
+    for name in ("residual_sq", "cross", "difference_sq", "flux_sq"):
+        np.testing.assert_allclose(getattr(blocks, name), getattr(whole, name), rtol=1e-9)
+    assert blocks.mean == pytest.approx(whole.mean, rel=1e-10)
+
+
+@pytest.mark.parametrize("case", [steady_variable, linear_constant])
+def test_source_outside_the_kept_degrees_is_covered(case):
+    """A source far too fast for the slab is left to the remainder: still an upper bound (T4.6)."""
+    base = case()
+    for speed in (500.0, 2000.0, 5000.0):
+        problem = Problem(base.equation, base.domain, base.initial, 1.0, source=cosine(PI2, speed, 0.3, 500.0))
+        semi, bound, slab, split = slab_of(problem, 8, 1)
+        brute = Brute(semi, bound, slab, 2 * bound.degree + 6, 60)
+        exact = math.sqrt(brute.integral(brute.hyperbolic(1.0) ** 2))
+        norms = split.norms(slab)
+        assert norms.alpha(1.0) >= math.sqrt(norms.duration) * exact
+        if speed > 1000.0:
+            assert norms.alpha(1.0) - norms.remainder < math.sqrt(norms.duration) * exact
+
+
+@pytest.mark.parametrize("value", [3.0, 3e6])
+def test_round_off_is_covered(value):
+    """û nearly constant: R is all round-off, and differs from R in extended precision by less than the remainder."""
+    problem = Problem(equations.AdvectionDiffusion((1.0,), 0.1, 0.3), Torus(1.0), value, 1.0)
+    semi = Semidiscretization(problem, 7, 2)
+    bound = Siac().bind(semi)
+    start = semi.project(problem.initial)
+    nodes = (bound.at_node(Node(t, start, -0.3 * start)) for t in (0.0, 0.001, 0.002))
+    slab = next(reconstructed_slabs(nodes, Hermite(5)))
+    split = ResidualSplit(semi, bound)
+    norms = split.norms(slab)
+
+    def extended(array):
+        return np.asarray(array, dtype=np.longdouble)
+
+    def slope(degree):
+        return extended(np.array([[
+            2.0 if j > i and (j - i) % 2 else 0.0 for j in range(degree + 1)] for i in range(degree + 1)
+        ])) * np.sqrt(np.outer(*(2 * extended(np.arange(degree + 1)) + 1,) * 2))  # fmt: skip
+
+    modes = extended(slab.value_modes)
+    rates = slope(slab.time.degree) @ modes / extended(slab.time.duration)
+    states = extended(np.concatenate([node.state for node in slab.nodes]))[:, 0]
+    h, first = extended(bound.grid.spacing[0]), slope(bound.degree)
+    rest = np.stack([first @ u / h + extended(0.3) * u - extended(0.1) * first @ (first @ u) / h**2 for u in states])
+    residual = np.tensordot(rates, states, 1) + np.tensordot(modes, rest, 1)
+    exact = float(np.sqrt((residual**2).sum() * h * slab.time.duration))
+    found = math.sqrt(norms.hyperbolic_sq(1.0).sum())
+    assert abs(found - exact) * math.sqrt(norms.duration) <= norms.remainder
+    assert 0.0 < norms.remainder < 1e-11 * value
+
+
+def test_round_off_of_a_velocity_that_vanishes_at_the_start():
+    """b = sin t is zero at t = 0; the products b∂û round all the same."""
+    b = Trigonometric([[0.0]], [PI2], [-1.0j])
+    rounded = []
+    for amplitude in (1e-8, 1.0):
+        equation = equations.AdvectionDiffusion((amplitude * b,))
+        problem = Problem(equation, Torus(1.0), wave(1, 1e6, 0.0), 1.0)
+        *_, slab, split = slab_of(problem, 5, 1)
+        terms = [split.node_terms(node) for node in slab.nodes]
+        rounded.append(float(split._convective_sizes(terms, slab.time).sum()))
+    assert rounded[1] == pytest.approx(1e8 * rounded[0], rel=1e-10)
+
+
+def test_sentences_about_what_is_not_proved():
+    def bare(x, t):
+        return np.sin(PI2 * x[0]) + t
+
+    assert slab_of(linear_constant(), 4, 1)[3].unproved == ()
+    base = linear_constant()
+    problem = Problem(base.equation, base.domain, base.initial, 1.0, source=bare)
+    assert "source" in slab_of(problem, 4, 1)[3].unproved[0]
+    assert "not polynomial" in slab_of(diffusive_p_system(1), 8, 1)[3].unproved[0]
+
+
+def test_weights_of_the_p_system():
+    """w = 2 upper/τ̂⁴ in τ and 1 in v; data remainders and round-off carry the largest root of w."""
+    problem = diffusive_p_system(1, 0.0)
+    semi, bound, slab, split = slab_of(problem, 8, 1)
+    brute = brute_of(semi, bound, slab)
+    weight = np.ones_like(brute.at(brute.u))
+    weight[:, 0] = 2.0 * 1.15 / brute.at(brute.u)[:, 0] ** 4
+    expected = brute.integral(weight * brute.hyperbolic(1.0) ** 2)
+    assert split.norms(slab).residual_sq.sum() == pytest.approx(expected, rel=1e-8)
+    assert expected != pytest.approx(brute.integral(brute.hyperbolic(1.0) ** 2), rel=0.01)
+    assert split.source_weights[0] == pytest.approx(math.sqrt(2.0 * 1.15 / 0.85**4))
+    rough = Problem(problem.equation, problem.domain, problem.initial, 1.0,
+                    source=(Approximated(Trigonometric.number(0.0, 1), 0.01), 0.0))  # fmt: skip
+    *_, slab, split = slab_of(rough, 8, 1)
+    assert split.norms(slab).remainder == pytest.approx(0.01 * slab.time.duration * split.source_weights[0], rel=1e-6)
