@@ -29,7 +29,7 @@ from stfem.residual import FLUX_FAMILY, ResidualSplit, SlabNorms
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import norm_l2_sq
-from stfem.timestepping import Node
+from stfem.timestepping import Node, NonFiniteError
 
 
 @dataclass(frozen=True)
@@ -103,17 +103,21 @@ class _Run:
             (self.bound_reconstruction.at_node(node) for node in selector), self.interpolant
         )
         state: BoundState | None = None
-        for slab in slabs:
-            if state is None:
-                initial = initial_error(self.problem, self.grid, self.degree, slab.start.state[0])
-                state = self._start(initial)
-            norms = self.split.norms(slab)
-            self._advance(state, slab, norms, selector)
-            if self.true is not None:
-                started = perf_counter()
-                self.true.take(slab)
-                self.seconds_true += perf_counter() - started
-            last = slab.stop
+        # A run that blows up overflows here before its values do; that is an error of its own, not a warning.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for slab in slabs:
+                if state is None:
+                    initial = initial_error(self.problem, self.grid, self.degree, slab.start.state[0])
+                    state = self._start(initial)
+                norms = self.split.norms(slab)
+                if not np.isfinite(norms.alpha(1.0)):
+                    raise NonFiniteError("residual", slab.time.stop, selector.steps)
+                self._advance(state, slab, norms, selector)
+                if self.true is not None:
+                    started = perf_counter()
+                    self.true.take(slab)
+                    self.seconds_true += perf_counter() - started
+                last = slab.stop
         if state is None:
             raise ValueError("nodes: expected at least two time nodes, got fewer")
         return self._result(state, initial, last, selector)
