@@ -3,5 +3,6 @@
 from stfem.estimators.bound import BoundState
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.split import SplitEstimator
+from stfem.estimators.unsplit import AllDualEstimator, AllL2Estimator
 
-__all__ = ["BoundState", "Estimate", "SplitEstimator"]
+__all__ = ["AllDualEstimator", "AllL2Estimator", "BoundState", "Estimate", "SplitEstimator"]

@@ -56,8 +56,12 @@ class BoundState:
         self._flux_total = 0.0
         self._work = 0.0
 
+    @np.errstate(over="ignore", invalid="ignore")
     def advance(self, norms: SlabNorms, reaction_growth: float) -> Choice:
-        """Take one slab: T4.2 and T4.2' with the cheapest flux and the cheapest share of the dissipation."""
+        """Take one slab: T4.2 and T4.2' with the cheapest flux and the cheapest share of the dissipation.
+
+        A growth factor beyond the range of numbers makes the bound infinite.
+        """
         alphas = np.array([norms.alpha(member) for member in self.members])
         fluxes = np.array([norms.flux_total(member) for member in self.members])
         exponent = 0.5 * norms.growth * norms.duration
@@ -75,7 +79,7 @@ class BoundState:
             self.measure / norms.residual_sq.size * norms.duration * norms.hyperbolic_sq(1.0)
         ).sum()
         total = self.l1 + float(local) + np.sqrt(self.measure) * norms.remainder
-        self.l1 = float(np.exp(reaction_growth * norms.duration) * total)
+        self.l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * total))
         return choice
 
     def _advance_l2(self, alphas: Array, fluxes: Array, exponent: float, duration: float) -> Choice:
@@ -86,7 +90,7 @@ class BoundState:
         beta = fluxes / (2.0 * (1.0 - theta)) + 2.0 * decay * self.mean**2 / self.measure * duration
         m = exponent - decay * duration
         kept = np.exp(2.0 * np.minimum(m, 0.0)) * self.final**2
-        end = np.exp(np.maximum(m, 0.0)) * (alphas + np.sqrt(kept + beta))
+        end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alphas + np.sqrt(kept + beta)))
         inside = np.where(m >= 0.0, end, alphas + np.sqrt(self.final**2 + beta))
         share, member = np.unravel_index(np.argmin(end), end.shape)
         self.final = float(end[share, member])
@@ -104,16 +108,22 @@ class BoundState:
 
     def _advance_energy(self, alphas: Array, fluxes: Array, exponent: float) -> None:
         beta = fluxes / (2.0 * (1.0 - ENERGY_SHARES[:, None]))
-        end = np.exp(exponent) * (alphas + np.sqrt(self._energy[:, None] ** 2 + beta))
+        end = _or_infinite(np.exp(exponent) * (alphas + np.sqrt(self._energy[:, None] ** 2 + beta)))
         self._energy = end.min(axis=1)
 
     @property
+    @np.errstate(over="ignore", invalid="ignore")
     def energy(self) -> float:
         """Bound of ( sup‖e‖² + ε∫‖A^{1/2}∇e‖² )^{1/2}, T4.3."""
         root = np.sqrt(self._flux_total)
         dissipated = 0.5 * (root + np.sqrt(self._flux_total + 2.0 * (self.initial**2 + self._work)))
         by_share = float((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
         return float(np.sqrt(self.bound**2 + min(by_share, dissipated**2)))
+
+
+def _or_infinite(values: Array) -> Array:
+    """0·∞, left by a factor that has overflowed, counts as ∞."""
+    return np.where(np.isnan(values), np.inf, values)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Checkers of a reconstruction: each returns the size of a defect that vanishes up to round-off (T2, T2.1)."""
+"""Checkers of a reconstruction: each returns the size of a defect that vanishes up to round-off (T2.
+
+T2.1).
+"""
 
 from __future__ import annotations
 

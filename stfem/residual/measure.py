@@ -37,7 +37,10 @@ class SlabMeasure:
         self.mean = 0.0
 
     def run(self) -> None:
-        """Measure with the source in the degrees of û; once more in higher ones where those leave out too much."""
+        """Measure with the source in the degrees of û.
+
+        Once more in higher ones where those leave out too much.
+        """
         split, slab = self.split, self.slab
         times = slab.time.degree + 1 if split.modal else split.times_needed(slab.time)
         points = split.degree + 1 if split.modal else split.points_needed()
@@ -63,10 +66,11 @@ class SlabMeasure:
         self.residual_sq, self.cross, self.difference_sq, self.flux_sq = (np.zeros(cells) for _ in range(4))
         per_row = times * points**split.dim * split.equation.components * int(np.prod(cells[1:], dtype=int))
         step = max(1, min(cells[0], BLOCK_VALUES // max(1, per_row)))
-        mean = np.zeros(times)
+        self.cell_means = np.zeros((times, *cells))
         for start in range(0, cells[0], step):
             block = slice(start, min(start + step, cells[0]))
-            mean += self._block(block, times, points, source, coefficients)
+            self._block(block, times, points, source, coefficients)
+        mean = self.cell_means.reshape(times, -1).sum(axis=1)
         self.mean = self.slab.time.duration * split.grid.cell_measure * float(np.linalg.norm(mean))
 
     def _cut(self, field: Array, block: slice) -> Array:
@@ -134,9 +138,9 @@ class SlabMeasure:
         points: int,
         source: Array | None,
         coefficients: Coefficients | None,
-    ) -> Array:
-        """Integrals over one block of cells; returns Σ_cells of the means of R_0 at each time row."""
-        split, slab, dim = self.split, self.slab, self.split.dim
+    ) -> None:
+        """Add the integrals over one block of cells."""
+        split, slab = self.split, self.slab
         in_time = np.eye(times) if split.modal else weighted_values(slab.time.degree, times)
         states = self._nodes([term.state for term in self.terms], block)
         rates = np.concatenate([in_time @ slab.rate_modes, in_time @ slab.value_modes], axis=1)
@@ -144,12 +148,12 @@ class SlabMeasure:
         if split.modal:
             if source is not None:
                 residual -= self._cut(source, block)
-            modes = residual[:, 0].reshape(times, (split.degree + 1) ** dim, -1)
-            mean = np.asarray(modes[:, 0].sum(axis=1))
+            means = residual[:, 0].reshape(times, (split.degree + 1) ** split.dim, -1)[:, 0]
         else:
             sampler = Sampler(split.equation, split.grid, split.degree, slab, times, points)
             residual = sampler.residual(residual, states, lambda f: self._cut(f, block), source, coefficients)
-            mean = sampler.mean(residual[:, 0])
+            means = sampler.cell_means(residual[:, 0])
+        self._cut(self.cell_means, block)[...] = means.reshape(self._cut(self.cell_means, block).shape)
         differences = [term.difference for term in self.terms if term.difference is not None]
         chosen = [c for c, w in enumerate(split.equation.diffused) if w]
         difference = None
@@ -164,11 +168,10 @@ class SlabMeasure:
                 difference *= roots[:, chosen]
         self._add(self.residual_sq, block, residual, residual)
         if difference is None:
-            return mean
+            return
         self._add(self.cross, block, residual[:, chosen], difference)
         self._add(self.difference_sq, block, difference, difference)
         self._add_flux(block)
-        return mean
 
     def _add_flux(self, block: slice) -> None:
         """∫∫|D^{-1/2}Φ_0|², always in modes."""

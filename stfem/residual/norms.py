@@ -26,6 +26,9 @@ class SlabNorms:
         Per cell: ∫∫R_0², ∫∫R_0·D, ∫∫D² (weighted where the equation asks for it).
     flux_sq
         Per cell: ∫∫|D^{-1/2}Φ_0|² (p²/ε of T3.4 integrated over the slab).
+    cell_means
+        Means of R_0 over the cells, ``(rows, N_1, …, N_d)``, of the first component; ∫_slab of a square is Δt
+        times the sum over the rows.
     remainder
         Bound of ∫_slab of everything left out of R_0 in L²: data remainders and round-off (T4.6).
     mean
@@ -40,6 +43,7 @@ class SlabNorms:
     cross: Array
     difference_sq: Array
     flux_sq: Array
+    cell_means: Array
     remainder: float
     mean: float
     growth: float

@@ -85,9 +85,10 @@ class Sampler:
             extra -= self.values(in_time)
         return np.asarray((residual + roots * extra) * self.root)
 
-    def mean(self, residual: Array) -> Array:
-        """Σ_cells ∫ of a weighted residual, per time row."""
-        return np.asarray((residual * self.root).reshape(self.times, -1).sum(axis=1))
+    def cell_means(self, residual: Array) -> Array:
+        """Means over the cells of weighted values ``(time, P…, N…)``, per time row."""
+        points = tuple(range(1, 1 + self.dim))
+        return np.asarray((residual * self.root).sum(axis=points))
 
     def weight(self, function: Callable[[Array], Array], states: list[Array]) -> Array:
         """Residual weights of the equation at û, axes (time, m, …)."""

@@ -129,6 +129,7 @@ class ResidualSplit:
             measured.cross * scale,
             measured.difference_sq * scale,
             measured.flux_sq * scale,
+            measured.cell_means,
             measured.remainder + round_off,
             measured.mean + float(np.sqrt(self.grid.measure)) * round_off,
             self._growth_rate.rate(slab.time, lambda: combine(slab.value_modes, states)),

@@ -96,7 +96,9 @@ class Diffusion:
         """
         if self.diagonal:
             entries = np.diag(self.matrix)
-            return np.diag(np.divide(1.0, entries, out=np.zeros_like(entries), where=entries > 0.0))
+            with np.errstate(over="ignore"):  # the square of a flux beside a denormal entry vanishes
+                inverse = np.divide(1.0, entries, out=np.zeros_like(entries), where=entries > 0.0)
+            return np.diag(np.minimum(inverse, np.finfo(np.float64).max))
         eigenvalues, vectors = np.linalg.eigh(self.matrix)
         kept = self._in_range(eigenvalues)
         return np.asarray((vectors[:, kept] / eigenvalues[kept]) @ vectors[:, kept].T)

@@ -1,8 +1,9 @@
 """Sums of one-dimensional nearest-neighbour stencils as two matrix products per application.
 
-A discontinuous Galerkin stencil couples a cell to its neighbours through few numbers per face (traces, slopes): the
-matrices for shift ±1 have low rank, M_s = A_s B_s. One product with [own block; all B_s] gives the cell's own part and
-what the neighbours need; these numbers are moved to the neighbours; one product with all A_s adds them.
+A discontinuous Galerkin stencil couples a cell to its neighbours through few numbers per face (traces,
+slopes): the matrices for shift ±1 have low rank, M_s = A_s B_s. One product with [own block; all B_s] gives
+the cell's own part and what the neighbours need; these numbers are moved to the neighbours; one product with
+all A_s adds them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _RANK_TOLERANCE = 1e-13
 
 
 class CompactOperator:
-    """Σ over (direction, stencil) on fields ``(…, q+1, …, q+1, N_1, …, N_d)``; the stencils act along their direction.
+    """Σ over (direction, stencil) on fields ``(…, q+1, …, q+1, N_1, …, N_d)``.
+
+    The stencils act along their direction.
 
     Parameters
     ----------

@@ -11,8 +11,16 @@ from stfem.residual import FLUX_FAMILY, SlabNorms
 
 def norms(start, stop, residual=0.0, flux=0.0, growth=0.0, remainder=0.0, mean=0.0, cross=0.0, difference=0.0):
     """One cell; `residual` = ∫∫R_0², `flux` = ∫p²/ε."""
-    arrays = (np.array([value]) for value in (residual, cross, difference, flux))
-    return SlabNorms(start, stop, *arrays, remainder, mean, growth)
+    arrays = {"residual_sq": residual, "cross": cross, "difference_sq": difference, "flux_sq": flux}
+    return SlabNorms(
+        start,
+        stop,
+        **{name: np.array([value]) for name, value in arrays.items()},
+        cell_means=np.zeros((1, 1)),
+        remainder=remainder,
+        mean=mean,
+        growth=growth,
+    )
 
 
 def state(initial=0.0, decay=0.0, members=(0.0,), mean=0.0):
@@ -205,3 +213,16 @@ def test_norms_of_the_family():
     assert slab.parabolic_sq(0.25)[0] == pytest.approx(0.75**2 * 3.0)
     assert slab.alpha(0.0) == pytest.approx(math.sqrt(2.0) + 0.1)
     assert slab.flux_total(1.0) == 0.0
+
+
+@pytest.mark.parametrize("decay", [0.0, 3.0])
+def test_growth_beyond_the_range_of_numbers(decay):
+    """After a shock e^m overflows: infinite bounds, never NaN and never a warning; L¹ does not care."""
+    bound = state(0.3, decay, members=(0.0, 1.0))
+    for growth in (3000.0, -3000.0, 1.0):
+        start = bound.exponent
+        bound.advance(norms(0.0, 1.0, 1.0, 1.0, growth), 0.0)
+        assert bound.exponent >= start
+        assert bound.bound == bound.energy == math.inf
+        assert bound.final == math.inf
+    assert bound.l1 == pytest.approx(3.3)
