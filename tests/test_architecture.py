@@ -36,7 +36,9 @@ MAY_IMPORT = {
     "testing": ("solving",),
     "plotting": ("io",),
     "": ("plotting", "testing", "solving"),  # stfem/__init__.py, the public names
-    "cli": ("",),
+    "demo": ("", "plotting"),
+    "cli": ("demo",),
+    "__main__": ("cli",),
 }
 DEFERRED = {"plotting"}  # results have a plot() that imports it only when called
 DISTRIBUTIONS = {"skfem": "scikit-fem"}  # where the name of the package on PyPI differs

@@ -1,8 +1,8 @@
 """Error estimators: from a stream of nodes to an `Estimate`."""
 
 from stfem.estimators.bound import BoundState
-from stfem.estimators.estimate import Estimate
+from stfem.estimators.estimate import Estimate, plain
 from stfem.estimators.split import SplitEstimator
 from stfem.estimators.unsplit import AllDualEstimator, AllL2Estimator
 
-__all__ = ["AllDualEstimator", "AllL2Estimator", "BoundState", "Estimate", "SplitEstimator"]
+__all__ = ["AllDualEstimator", "AllL2Estimator", "BoundState", "Estimate", "SplitEstimator", "plain"]

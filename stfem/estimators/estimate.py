@@ -45,7 +45,8 @@ class Estimate:
     error, error_final, error_energy, error_dg
         True errors sup‖u − û‖, at T, in the energy norm, and ‖u(T) − u_h(T)‖; None without an exact solution.
     history
-        Arrays over slabs: "time", "bound", "hyperbolic", "parabolic", "growth", "member", "temporal".
+        Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ), "member" (λ),
+        "temporal", and the true "error" at the ends where it is known.
     facts
         Numbers that describe the run: steps, slabs, degrees, cells, seconds, ….
     """
@@ -89,7 +90,7 @@ class Estimate:
         result: dict[str, Any] = {}
         for entry in fields(Estimate):
             value = getattr(self, entry.name)
-            result[entry.name] = _plain(value)
+            result[entry.name] = plain(value)
         result["guaranteed"] = self.guaranteed
         result["effectivity"] = self.effectivity
         result["effectivity_energy"] = self.effectivity_energy
@@ -137,13 +138,14 @@ def _short(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.3f}"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Arrays, mappings and sequences as what JSON knows; infinite numbers and NaN as strings."""
     if isinstance(value, np.ndarray):
-        return value.tolist()
+        return plain(value.tolist())
     if isinstance(value, np.generic):
-        return value.item()
+        return plain(value.item())
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_plain(entry) for entry in value]
-    return value
+        return [plain(entry) for entry in value]
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value

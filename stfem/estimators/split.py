@@ -96,6 +96,7 @@ class _Run:
         self.indicators = IndicatorSum(self.grid, semidiscretization.grid.cells)
         self.true = None if self.problem.exact is None else TrueError(self.problem, self.grid, self.degree)
         self.rows: list[tuple[float, ...]] = []
+        self.errors: list[float] = []
         self.seconds_true = 0.0
 
     def consume(self, nodes: Iterable[Node]) -> Estimate:
@@ -121,6 +122,7 @@ class _Run:
                 if self.true is not None:
                     started = perf_counter()
                     self.true.take(slab)
+                    self.errors.append(self.true.final)
                     self.seconds_true += perf_counter() - started
                 last = slab.stop
         if state is None:
@@ -175,6 +177,8 @@ class _Run:
         history = dict(
             zip(("time", "bound", "alpha", "beta", "growth", "member", "temporal"), columns, strict=True)
         )
+        if self.errors:
+            history["error"] = np.array(self.errors)
         total = float(history["alpha"].sum())
         temporal = float((history["temporal"] * history["alpha"]).sum() / total) if total > 0.0 else 0.0
         scalar = equation.components == 1

@@ -23,7 +23,7 @@ _PI2 = 2.0 * math.pi
 def linear_advection_diffusion(dim: int = 2, eps: float = 1e-3, final_time: float = 1.0) -> Problem:
     """Transport of a decaying wave with b = (1, 1/2, 1/4) on the unit torus.
 
-    No source (REFERENCE R2 for dim = 2).
+    No source (arXiv 2604.01200 for dim = 2).
 
         u = exp(−4π² d ε t) sin 2π(x − t) cos 2π(y − t/2) cos 2π(z − t/4)
 

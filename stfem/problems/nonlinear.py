@@ -20,7 +20,7 @@ _PRUNED = 5e-16
 
 
 def viscous_burgers(dim: int = 2, eps: float = 1e-3, final_time: float = 0.1) -> Problem:
-    """Burgers' equation with f_i = u²/2 on the unit torus (REFERENCE R2 for dim = 2).
+    """Burgers' equation with f_i = u²/2 on the unit torus (arXiv 2604.01200 for dim = 2).
 
         u = 2 + 0.2 sin 2π(x − 0.7t) cos 2π(y + 0.4t) cos 2π(z − 0.3t),   g = ∂_t u + u Σ_i ∂_i u − ε Δu
 
@@ -50,7 +50,7 @@ def viscous_burgers(dim: int = 2, eps: float = 1e-3, final_time: float = 0.1) ->
 
 
 def diffusive_p_system(dim: int = 2, eps: float = 1e-3, final_time: float = 0.05) -> Problem:
-    """The diffusive p-system on the unit torus (REFERENCE R2 for dim = 2).
+    """The diffusive p-system on the unit torus (arXiv 2604.01200 for dim = 2).
 
         τ   = 1 + 0.1 sin φ_x cos φ_y cos φ_z        φ_x = 2π(x − 0.3t)
         v_1 = 0.2 cos φ_x cos φ_y cos φ_z            φ_y = 2π(y + 0.2t)

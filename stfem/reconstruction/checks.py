@@ -105,7 +105,9 @@ def scheme_flux_defect(diffusion: Diffusion, u: Array) -> float:
             slope = derivative_matrix(modes - 1)[: diffusion.degree + 1] / h
             divergence += apply_matrix(slope, component, i, dim)
     scale = float(np.abs(expected).max())
-    return float(np.abs(divergence - expected).max()) / scale if scale > 0.0 else float(np.abs(divergence).max())
+    return (
+        float(np.abs(divergence - expected).max()) / scale if scale > 0.0 else float(np.abs(divergence).max())
+    )
 
 
 def continuity_defect(field: Array, dim: int) -> float:

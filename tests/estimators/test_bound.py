@@ -1,6 +1,7 @@
 """The comparison of T4.2, T4.2' and T4.3 against differential inequalities that are integrated."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from stfem.estimators import BoundState
 from stfem.residual import FLUX_FAMILY, SlabNorms
 
 
-def norms(start, stop, residual=0.0, flux=0.0, growth=0.0, remainder=0.0, mean=0.0, cross=0.0, difference=0.0):
+def norms(
+    start, stop, residual=0.0, flux=0.0, growth=0.0, remainder=0.0, mean=0.0, cross=0.0, difference=0.0
+):
     """One cell; `residual` = ∫∫R_0², `flux` = ∫p²/ε."""
     arrays = {"residual_sq": residual, "cross": cross, "difference_sq": difference, "flux_sq": flux}
     return SlabNorms(
@@ -28,9 +31,11 @@ def state(initial=0.0, decay=0.0, members=(0.0,), mean=0.0):
 
 
 def worst_path(initial, slabs, decay=0.0, mean=0.0, dissipation=None, steps=4000):
-    """y' = 2μy + 2a√y + 2p√D − 2D with a, p constant on slabs; D as given, by default the worst admissible one.
+    """y' = 2μy + 2a√y + 2p√D − 2D with a, p constant on slabs; D as given or the worst one.
 
-    D = ε‖A^{1/2}∇e‖² ≥ λ₁(y − M²) (Poincaré). Returns √y at the slab ends, sup √y and ∫D. Small Euler–Heun steps.
+    D = ε‖A^{1/2}∇e‖² ≥ λ₁(y − M²) (Poincaré). Heun's method.
+
+    Returns √y at the slab ends, sup √y and ∫D.
     """
     y, supremum, work, ends = initial**2, initial, 0.0, []
     for slab in slabs:
@@ -73,7 +78,11 @@ CASES = {
     "both": [norms(0.0, 0.5, 0.3, 0.3), norms(0.5, 1.2, 0.1, 0.2)],
     "growth": [norms(0.0, 0.5, 0.3, 0.1, 1.0), norms(0.5, 1.0, 0.1, 0.1, 2.0)],
     "decay": [norms(0.0, 0.5, 0.3, 0.1, -1.0), norms(0.5, 1.0, 0.1, 0.1, -4.0)],
-    "mixed": [norms(0.0, 0.5, 0.3, 0.1, -2.0), norms(0.5, 1.0, 0.1, 0.1, 3.0), norms(1.0, 3.0, 0.0, 0.1, -3.0)],
+    "mixed": [
+        norms(0.0, 0.5, 0.3, 0.1, -2.0),
+        norms(0.5, 1.0, 0.1, 0.1, 3.0),
+        norms(1.0, 3.0, 0.0, 0.1, -3.0),
+    ],
     "remainder": [norms(0.0, 0.5, 0.2, 0.1, 0.5, 0.05)],
 }
 
@@ -111,8 +120,7 @@ def test_poincare_variant(seed):
     decay, mean = float(rng.uniform(0.5, 8.0)), float(rng.choice([0.0, 0.2]))
     times = np.concatenate([[0.0], np.cumsum(rng.uniform(0.05, 0.6, 4))])
     slabs = [
-        norms(a, b, *rng.uniform(0.0, 0.05, 2), float(rng.uniform(-1.0, 3.0)))
-        for a, b in zip(times[:-1], times[1:], strict=True)
+        norms(a, b, *rng.uniform(0.0, 0.05, 2), float(rng.uniform(-1.0, 3.0))) for a, b in pairwise(times)
     ]
     initial = float(rng.uniform(mean, 1.0))
     bound = state(initial, decay, mean=mean)

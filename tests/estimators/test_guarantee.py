@@ -31,7 +31,7 @@ class FineError:
         FineError.last = self
 
     def take(self, slab):
-        dim, nodes = self.grid.dim, slab.nodes
+        nodes = slab.nodes
         data = np.concatenate([node.state for node in nodes])
         interpolant = KroghInterpolator(np.repeat([n.time for n in nodes], 2), data.reshape(len(data), -1))
         tau, weights = gauss(6)
@@ -241,9 +241,14 @@ def test_nonlinear_equation_with_variable_reaction(frequency, sign):
     source = u.time_derivative() + u * u.derivative(0) + c * u - 0.01 * u.derivative(0).derivative(0)
     start = Trigonometric(u.wavevectors, 0.0 * u.frequencies, u.amplitudes)
     problem = Problem(
-        Damped(c, 0.01), Torus(1.0), start, 0.1, source=source, exact=u,
+        Damped(c, 0.01),
+        Torus(1.0),
+        start,
+        0.1,
+        source=source,
+        exact=u,
         exact_gradient=lambda x, t: u.derivative(0)(x, t)[None],
-    )  # fmt: skip
+    )
     result = certify(problem, cells=8, degree=1)
     assert_guaranteed(result)
     assert result.effectivity < 3.0
@@ -283,10 +288,14 @@ def test_linear_system_of_a_user(eps, order):
     )
     start = tuple(Trigonometric(f.wavevectors, 0.0 * f.frequencies, f.amplitudes) for f in (p, v))
     problem = Problem(
-        Waves(eps), Torus(1.0), start, 0.1, source=source,
+        Waves(eps),
+        Torus(1.0),
+        start,
+        0.1,
+        source=source,
         exact=lambda x, t: np.stack([p(x, t), v(x, t)]),
         exact_gradient=lambda x, t: np.stack([p.derivative(0)(x, t), v.derivative(0)(x, t)])[None],
-    )  # fmt: skip
+    )
     result = certify(problem, cells=8, degree=1, estimator=SplitEstimator(Siac(order)))
     assert_guaranteed(result)
     assert result.guaranteed
@@ -302,17 +311,21 @@ def test_polynomial_fluxes(coefficients):
         power = power * u
     source = u.time_derivative() + flux_slope * slope - 0.01 * slope.derivative(0)
     problem = Problem(
-        equations.ScalarConservationLaw(coefficients, diffusion=0.01), Torus(1.0),
-        Trigonometric(u.wavevectors, 0.0 * u.frequencies, u.amplitudes), 0.1, source=source,
-        exact=u, exact_gradient=lambda x, t: slope(x, t)[None],
-    )  # fmt: skip
+        equations.ScalarConservationLaw(coefficients, diffusion=0.01),
+        Torus(1.0),
+        Trigonometric(u.wavevectors, 0.0 * u.frequencies, u.amplitudes),
+        0.1,
+        source=source,
+        exact=u,
+        exact_gradient=lambda x, t: slope(x, t)[None],
+    )
     result = certify(problem, cells=8, degree=1)
     assert_guaranteed(result)
     assert result.guaranteed
 
 
 def test_source_that_vanishes_at_all_points_of_quadrature_and_time_stepping():
-    """g = P_4 (1 − z²) vanishes at the stage times of SSPRK2 and at 4 Gauss points: û ≡ 0, the error is ∫g."""
+    """g = P_4 (1 − z²) vanishes at the stage times of SSPRK2 and at 4 Gauss points: û ≡ 0, e = ∫g."""
     z = np.polynomial.Polynomial([-1.0, 2.0])
     legendre = np.polynomial.Polynomial(np.polynomial.legendre.leg2poly([0, 0, 0, 0, 1.0]))
     g = legendre(z) * (1.0 - z * z)
@@ -327,9 +340,7 @@ def test_source_that_vanishes_at_all_points_of_quadrature_and_time_stepping():
 
 def test_callables_are_never_guaranteed():
     wave = lambda x: np.sin(2.0 * np.pi * x[0])  # noqa: E731
-    result = certify(
-        Problem(equations.AdvectionDiffusion((1.0,)), Torus(1.0), wave, 0.1), cells=8, degree=1
-    )
+    result = certify(Problem(equations.AdvectionDiffusion((1.0,)), Torus(1.0), wave, 0.1), cells=8, degree=1)
     assert not result.guaranteed
     assert "initial" in result.unproved[0]
 

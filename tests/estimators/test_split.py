@@ -19,7 +19,10 @@ PI2 = 2.0 * math.pi
 @pytest.mark.parametrize("eps", [0.0, 1e-2, 1.0])
 def test_indicators_sum_to_the_squared_total(eps, order):
     result = certify(
-        linear_advection_diffusion(2, eps, 0.05), cells=(6, 4), degree=1, estimator=SplitEstimator(Siac(order))
+        linear_advection_diffusion(2, eps, 0.05),
+        cells=(6, 4),
+        degree=1,
+        estimator=SplitEstimator(Siac(order)),
     )
     alpha, beta = result.history["alpha"].sum(), result.history["beta"].sum()
     assert result.indicators_sq.shape == (6, 4)
@@ -56,10 +59,16 @@ def lifted(problem, dim):
         velocity = (equation.velocity[0].value, *(0.5, -0.3)[: dim - 1])
         new = equations.AdvectionDiffusion(velocity, equation.diffusion[0, 0])
     return Problem(
-        new, Torus((1.0,) * dim), widened(start), problem.final_time, source=widened(source),
+        new,
+        Torus((1.0,) * dim),
+        widened(start),
+        problem.final_time,
+        source=widened(source),
         exact=lambda x, t: problem.exact(x[:1], t)[0],
-        exact_gradient=lambda x, t: np.stack([problem.exact_gradient(x[:1], t)[0, 0], *(0.0 * x[0] for _ in range(1, dim))]),
-    )  # fmt: skip
+        exact_gradient=lambda x, t: np.stack(
+            [problem.exact_gradient(x[:1], t)[0, 0], *(0.0 * x[0] for _ in range(1, dim))]
+        ),
+    )
 
 
 @pytest.mark.parametrize("dim", [2, 3])
@@ -124,7 +133,9 @@ def test_enclosure_contains_the_error_of_the_dg_solution(degree):
 
 @pytest.mark.parametrize("degree", [1, 2])
 def test_order_of_the_bound(degree):
-    bounds = [certify(linear_advection_diffusion(1, 1e-4, 0.5), cells=n, degree=degree).bound for n in (8, 16)]
+    bounds = [
+        certify(linear_advection_diffusion(1, 1e-4, 0.5), cells=n, degree=degree).bound for n in (8, 16)
+    ]
     assert 2 * degree + 0.7 < math.log2(bounds[0] / bounds[1]) < 2 * degree + 2.5
 
 
@@ -172,11 +183,15 @@ def test_approximated_data_enter_the_bound():
 
 
 def test_poincare_rate():
-    assert poincare_rate(np.diag([2.0, 0.1]), (1.0, 0.5)) == pytest.approx(min(2.0 * PI2**2, 0.1 * (2 * PI2) ** 2))
+    assert poincare_rate(np.diag([2.0, 0.1]), (1.0, 0.5)) == pytest.approx(
+        min(2.0 * PI2**2, 0.1 * (2 * PI2) ** 2)
+    )
     assert poincare_rate(np.diag([1.0, 0.0]), (1.0, 1.0)) == 0.0
     assert poincare_rate(np.zeros((1, 1)), (1.0,)) == 0.0
     matrix, lengths = np.array([[1.0, 0.4], [0.4, 0.5]]), (1.0, 0.7)
-    waves = [np.array([a / lengths[0], b / lengths[1]]) * PI2 for a in range(-4, 5) for b in range(-4, 5) if a or b]
+    waves = [
+        np.array([a / lengths[0], b / lengths[1]]) * PI2 for a in range(-4, 5) for b in range(-4, 5) if a or b
+    ]
     truth = min(float(k @ matrix @ k) for k in waves)
     assert 0.3 * truth < poincare_rate(matrix, lengths) <= truth
 

@@ -14,7 +14,8 @@ def solution(eps: float, cells: int = 8) -> stfem.Solution:
 
 @pytest.mark.parametrize("estimator", [AllDualEstimator(), AllL2Estimator()])
 @pytest.mark.parametrize(
-    "problem", [linear_advection_diffusion(2, 1e-2, 0.1), viscous_burgers(1, 1e-2), sheared_pulse(2, 1e-1, 0.1)]
+    "problem",
+    [linear_advection_diffusion(2, 1e-2, 0.1), viscous_burgers(1, 1e-2), sheared_pulse(2, 1e-1, 0.1)],
 )
 def test_unsplit_bounds_are_bounds(problem, estimator):
     estimate = stfem.estimate(stfem.solve(problem, cells=8, degree=1), estimator)

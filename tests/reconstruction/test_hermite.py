@@ -49,7 +49,9 @@ def test_order_of_the_interpolation_error():
     assert 5.7 < np.log2(errors[0] / errors[1]) < 6.3
 
 
-@pytest.mark.parametrize(("degree", "nodes", "back", "ahead"), [(3, 2, 0, 0), (5, 3, 1, 0), (7, 4, 1, 1), (9, 5, 2, 1)])
+@pytest.mark.parametrize(
+    ("degree", "nodes", "back", "ahead"), [(3, 2, 0, 0), (5, 3, 1, 0), (7, 4, 1, 1), (9, 5, 2, 1)]
+)
 def test_stencil(degree, nodes, back, ahead):
     rule = Hermite(degree)
     assert (rule.nodes, rule.look_back, rule.look_ahead) == (nodes, back, ahead)

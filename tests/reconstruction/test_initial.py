@@ -15,9 +15,7 @@ from stfem.spaces.tensor import norm_l2_sq
 
 def mismatch(semi, bound, u):
     """‖Π u_0 − S U_0‖."""
-    exact = np.stack(
-        [f.project(bound.grid, bound.degree, 0.0).coefficients for f in semi.problem.initial]
-    )
+    exact = np.stack([f.project(bound.grid, bound.degree, 0.0).coefficients for f in semi.problem.initial])
     return math.sqrt(norm_l2_sq(bound.field(u) - exact, bound.grid))
 
 
@@ -71,10 +69,15 @@ def test_implicit_correction_with_a_full_matrix_and_odd_splines():
     problem = Problem(equations.AdvectionDiffusion((0.0, 0.0), matrix), Torus((1.0, 1.0)), wave, 0.1)
     semi, bound = setting(problem, 8, 2, 3)
     implicit = initial_corrected(semi, bound, implicit=True)
-    target = semi.project((sum(matrix[i, j] * wave.derivative(i).derivative(j) for i in range(2) for j in range(2)),))
+    target = semi.project(
+        (sum(matrix[i, j] * wave.derivative(i).derivative(j) for i in range(2) for j in range(2)),)
+    )
     defect = math.sqrt(norm_l2_sq(semi.rhs_parabolic(0.0, implicit) - target, semi.grid))
     assert defect < 0.02 * math.sqrt(norm_l2_sq(target, semi.grid))
-    assert math.sqrt(norm_l2_sq(semi.rhs_parabolic(0.0, initial_projection(semi)) - target, semi.grid)) > 4 * defect
+    assert (
+        math.sqrt(norm_l2_sq(semi.rhs_parabolic(0.0, initial_projection(semi)) - target, semi.grid))
+        > 4 * defect
+    )
 
 
 def test_components_without_diffusion_and_unknown_derivatives():

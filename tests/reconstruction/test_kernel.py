@@ -1,6 +1,7 @@
 """SIAC kernel: exact coefficients (REFERENCE R1), moments, reproduction, convolution (T2)."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -54,7 +55,9 @@ def test_bspline_against_scipy(order):
         assert integral == pytest.approx(float(moment), abs=1e-13)
 
 
-@pytest.mark.parametrize(("degree", "order"), [(0, 2), (1, 2), (1, 3), (2, 4), (2, 3), (3, 5), (4, 6), (5, 8)])
+@pytest.mark.parametrize(
+    ("degree", "order"), [(0, 2), (1, 2), (1, 3), (2, 4), (2, 3), (3, 5), (4, 6), (5, 8)]
+)
 def test_polynomials_are_reproduced(degree, order):
     cells = 2 * degree + order + 5
     for power in range(degree + 1):
@@ -78,7 +81,7 @@ def direct_convolution(modes, degree, order, x):
         for n, point in enumerate(x):
             knots = point - gamma + np.arange(order + 1) - order / 2
             breaks = np.union1d(knots, np.arange(np.ceil(knots[0]), knots[-1]))
-            for a, b in zip(breaks[:-1], breaks[1:], strict=True):
+            for a, b in pairwise(breaks):
                 y = a + (b - a) * s
                 cell = int(np.floor(0.5 * (a + b)))
                 u = legendre_values(len(modes) - 1, y - cell) @ modes[:, cell % cells]
@@ -87,7 +90,9 @@ def direct_convolution(modes, degree, order, x):
 
 
 @pytest.mark.parametrize("cells", [1, 2, 3, 7])
-@pytest.mark.parametrize(("degree", "order", "extra"), [(1, 2, 0), (1, 3, 0), (2, 4, 0), (2, 3, 1), (0, 2, 0)])
+@pytest.mark.parametrize(
+    ("degree", "order", "extra"), [(1, 2, 0), (1, 3, 0), (2, 4, 0), (2, 3, 1), (0, 2, 0)]
+)
 def test_filter_against_direct_convolution(cells, degree, order, extra):
     modes = np.random.default_rng(1).normal(size=(degree + extra + 1, cells))
     stencil = filter_stencil(degree, order, degree + extra)

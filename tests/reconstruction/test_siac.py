@@ -100,7 +100,7 @@ def test_degenerate_flux_lies_in_the_range(order):
 @pytest.mark.parametrize("order", [3, 4])
 def test_tensor_product(order):
     """û of a product is the product of the one-dimensional û."""
-    semi, bound = setting(0.0, (5, 4), 1, order)
+    _, bound = setting(0.0, (5, 4), 1, order)
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=(2, 5)), rng.normal(size=(2, 4))
     u = np.einsum("ix,jy->ijxy", a, b)[None]
@@ -121,7 +121,9 @@ def test_superconvergence(degree):
         u = semi.project(problem.initial)
         exact = problem.initial[0].project(bound.grid, bound.degree, 0.0).coefficients[None]
         errors.append(math.sqrt(norm_l2_sq(bound.field(u) - exact, bound.grid)))
-        plain.append(math.sqrt(norm_l2_sq(prolong(u, semi.grid.cells, bound.degree, bound) - exact, bound.grid)))
+        plain.append(
+            math.sqrt(norm_l2_sq(prolong(u, semi.grid.cells, bound.degree, bound) - exact, bound.grid))
+        )
     assert math.log2(errors[0] / errors[1]) > 2 * degree + 0.8
     assert math.log2(plain[0] / plain[1]) < degree + 1.2
 

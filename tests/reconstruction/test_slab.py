@@ -3,6 +3,7 @@
 import gc
 import weakref
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_values_and_rates_meet_the_nodes(degree):
             basis = legendre_values(slab.time.degree, np.array([end]))
             np.testing.assert_allclose(combine(basis @ slab.value_modes, data)[0], node.state[0], atol=1e-12)
             np.testing.assert_allclose(combine(basis @ slab.rate_modes, data)[0], node.state[1], atol=1e-9)
-    for before, after in zip(slabs, slabs[1:], strict=False):
+    for before, after in pairwise(slabs):
         assert time_continuity_defect(before, after) < 1e-12
     assert time_continuity_defect(slabs[0], slabs[2]) > 1e-3  # a slab left out is a jump
 
@@ -94,4 +95,6 @@ def test_few_nodes_are_alive(degree):
 def test_combine_is_a_linear_combination():
     rng = np.random.default_rng(2)
     weights, arrays = rng.normal(size=(3, 2)), list(rng.normal(size=(2, 4, 5)))
-    np.testing.assert_allclose(combine(weights, arrays), np.einsum("rk,kab->rab", weights, arrays), atol=1e-14)
+    np.testing.assert_allclose(
+        combine(weights, arrays), np.einsum("rk,kab->rab", weights, arrays), atol=1e-14
+    )

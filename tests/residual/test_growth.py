@@ -85,9 +85,12 @@ def test_divergence_free_velocity_does_not_grow():
 def test_general_flux(seed):
     """sup_x max_ξ −f''(ξ) ∂û, ξ in the hull of the ranges of û and u."""
     problem = Problem(
-        equations.ScalarConservationLaw((0.0, 0.0, 0.0, 1.0)), Torus(1.0), 0.5 + sine(PI2, amplitude=0.25), 1.0,
+        equations.ScalarConservationLaw((0.0, 0.0, 0.0, 1.0)),
+        Torus(1.0),
+        0.5 + sine(PI2, amplitude=0.25),
+        1.0,
         source=Polynomial([[0.2]]),
-    )  # fmt: skip
+    )
     grid = TensorGrid((1.0,), 4)
     modes = 0.3 * random_modes(1, 3, grid.cells, seed=seed)
     rate = GrowthRate(problem, grid, 3).rate(SLAB, lambda: modes)
@@ -100,7 +103,11 @@ def test_general_flux(seed):
 
 def test_range_of_the_solution_widens_slab_by_slab():
     problem = Problem(
-        equations.ScalarConservationLaw((0.0, 0.0, 0.0, 1.0)), Torus(1.0), 1.0, 1.0, source=Polynomial([[0.2]])
+        equations.ScalarConservationLaw((0.0, 0.0, 0.0, 1.0)),
+        Torus(1.0),
+        1.0,
+        1.0,
+        source=Polynomial([[0.2]]),
     )
     grid = TensorGrid((1.0,), 4)
     modes = np.zeros((4, 1, 4, 4))
@@ -147,7 +154,9 @@ def test_state_set_is_verified():
 
 
 def test_assumption_of_a_flux_given_by_callables():
-    problem = Problem(equations.ScalarConservationLaw(np.sin, np.cos, lambda u: -np.sin(u)), Torus(1.0), 1.0, 1.0)
+    problem = Problem(
+        equations.ScalarConservationLaw(np.sin, np.cos, lambda u: -np.sin(u)), Torus(1.0), 1.0, 1.0
+    )
     rule = GrowthRate(problem, TensorGrid((1.0,), 4), 3)
     rule.rate(SLAB, lambda: random_modes(1, 3, (4,)))
     assert "samples" in next(iter(rule.unproved))

@@ -1,4 +1,4 @@
-"""Stencil and quadrature form of −∇·f(u): equal where both apply, conservative, with the right volume terms."""
+"""Stencil and quadrature form of −∇·f(u): equal where both apply, and conservative."""
 
 import math
 
@@ -20,7 +20,9 @@ def central(equation, minus, plus, x, t, direction):
 
 
 @pytest.mark.parametrize("flux", [flux_upwind, flux_rusanov, flux_engquist_osher, central])
-@pytest.mark.parametrize(("velocity", "cells"), [((1.3,), (5,)), ((-0.7, 0.4), (3, 4)), ((1.0, 0.0, -0.2), (2, 1, 3))])
+@pytest.mark.parametrize(
+    ("velocity", "cells"), [((1.3,), (5,)), ((-0.7, 0.4), (3, 4)), ((1.0, 0.0, -0.2), (2, 1, 3))]
+)
 @pytest.mark.parametrize("degree", [0, 1, 3])
 def test_stencil_equals_quadrature(flux, velocity, cells, degree):
     equation = equations.AdvectionDiffusion(velocity)
@@ -61,7 +63,9 @@ PROBLEMS = {
 @pytest.mark.parametrize("cells", [(4, 3), (1, 2)])
 def test_conservation(name, degree, cells):
     equation = PROBLEMS[name]
-    semi = Semidiscretization(Problem(equation, Torus((1.0, 1.0)), [1.0] * equation.components, 1.0), cells, degree)
+    semi = Semidiscretization(
+        Problem(equation, Torus((1.0, 1.0)), [1.0] * equation.components, 1.0), cells, degree
+    )
     u = 0.05 * np.random.default_rng(2).normal(size=semi.shape)
     u[:, 0, 0] += 1.0
     rate = semi.rhs_hyperbolic(0.0, u)
@@ -74,7 +78,9 @@ def test_conservation(name, degree, cells):
 @pytest.mark.parametrize("name", ["linear", "Burgers", "cubic", "p-system"])
 def test_constant_states_are_kept(name):
     equation = PROBLEMS[name]
-    semi = Semidiscretization(Problem(equation, Torus((1.0, 1.0)), [1.0] * equation.components, 1.0), (4, 3), 2)
+    semi = Semidiscretization(
+        Problem(equation, Torus((1.0, 1.0)), [1.0] * equation.components, 1.0), (4, 3), 2
+    )
     u = np.zeros(semi.shape)
     u[:, 0, 0] = 1.1
     np.testing.assert_allclose(semi.rhs_hyperbolic(0.0, u), 0.0, atol=1e-11)
@@ -86,7 +92,9 @@ def test_dissipative_fluxes_lose_energy(flux):
     semi = Semidiscretization(Problem(equations.Burgers(1), Torus(1.0), 0.0, 1.0), 7, 2, flux)
 
     def reversed_flux(equation, minus, plus, x, t, direction):
-        return 2.0 * central(equation, minus, plus, x, t, direction) - flux(equation, minus, plus, x, t, direction)
+        return 2.0 * central(equation, minus, plus, x, t, direction) - flux(
+            equation, minus, plus, x, t, direction
+        )
 
     gaining = Semidiscretization(semi.problem, 7, 2, reversed_flux)
     rng = np.random.default_rng(3)

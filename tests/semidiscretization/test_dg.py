@@ -23,7 +23,10 @@ def error_of(problem, cells, degree, **options):
 
 def orders(problem, degree, cells, **options):
     errors = [error_of(problem, n, degree, **options) for n in cells]
-    return [math.log(a / b) / math.log(n / k) for a, b, k, n in zip(errors, errors[1:], cells, cells[1:], strict=False)]
+    return [
+        math.log(a / b) / math.log(n / k)
+        for a, b, k, n in zip(errors, errors[1:], cells, cells[1:], strict=False)
+    ]
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 5])
@@ -49,9 +52,12 @@ def test_order_with_a_full_matrix():
     k = np.array([PI2, PI2])
     rate = float(k @ matrix @ k)
     problem = Problem(
-        equations.AdvectionDiffusion((0.0, 0.0), matrix), Torus((1.0, 1.0)), sine(k), 0.1,
+        equations.AdvectionDiffusion((0.0, 0.0), matrix),
+        Torus((1.0, 1.0)),
+        sine(k),
+        0.1,
         exact=lambda x, t: math.exp(-rate * t) * np.sin(PI2 * (x[0] + x[1])),
-    )  # fmt: skip
+    )
     (order,) = orders(problem, 1, (8, 16))
     assert 1.7 < order < 2.6
 

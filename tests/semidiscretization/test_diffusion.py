@@ -30,16 +30,17 @@ def operator(diffusion):
 
 
 def bilinear_form(grid, degree, matrix, penalty, u, v):
-    """−Σ∫D∇u·∇v + Σ_faces ∫( {D∇u}·n [v] + {D∇v}·n [u] − penalty n·Dn [u][v] ), cell by cell and face by face."""
+    """−Σ∫D∇u·∇v + Σ_faces ∫( {D∇u}·n [v] + {D∇v}·n [u] − penalty n·Dn [u][v] ) by loops."""
     s, weights = gauss(degree + 2)
     ends = np.array([0.0, 1.0])
 
     def value(field, cell, points, orders):
         tables = [
-            legendre_values(degree, p, k) / h**k
-            for p, k, h in zip(points, orders, grid.spacing, strict=True)
+            legendre_values(degree, p, k) / h**k for p, k, h in zip(points, orders, grid.spacing, strict=True)
         ]
-        return np.einsum("ai,bj,ij->ab", *tables, field[:, :, cell[0] % grid.cells[0], cell[1] % grid.cells[1]])
+        return np.einsum(
+            "ai,bj,ij->ab", *tables, field[:, :, cell[0] % grid.cells[0], cell[1] % grid.cells[1]]
+        )
 
     def gradient(field, cell, points):
         return np.stack([value(field, cell, points, order) for order in ((1, 0), (0, 1))])
@@ -55,7 +56,10 @@ def bilinear_form(grid, degree, matrix, penalty, u, v):
             for neighbour, end in ((cell, ends[1:]), (following, ends[:1])):
                 points = tuple(end if k == i else s for k in range(2))
                 traces += [
-                    (value(f, neighbour, points, (0, 0)), (matrix @ gradient(f, neighbour, points).reshape(2, -1))[i])
+                    (
+                        value(f, neighbour, points, (0, 0)),
+                        (matrix @ gradient(f, neighbour, points).reshape(2, -1))[i],
+                    )
                     for f in (u, v)
                 ]
             (um, dum), (vm, dvm), (up, dup), (vp, dvp) = [(a.ravel(), b.ravel()) for a, b in traces]

@@ -34,7 +34,10 @@ class Line:
         ends = legendre_values(degree, np.array([0.0, 1.0])) @ modes
         end_slopes = legendre_values(degree, np.array([0.0, 1.0]), 1) @ modes
         self.minus, self.plus = ends[1], np.concatenate([ends[0, 1:], ends[0, :1]])  # face behind cell c
-        self.slope_minus, self.slope_plus = end_slopes[1], np.concatenate([end_slopes[0, 1:], end_slopes[0, :1]])
+        self.slope_minus, self.slope_plus = (
+            end_slopes[1],
+            np.concatenate([end_slopes[0, 1:], end_slopes[0, :1]]),
+        )
         self.jump, self.mean = self.minus - self.plus, 0.5 * (self.minus + self.plus)
         self.mean_slope = 0.5 * (self.slope_minus + self.slope_plus)
 
@@ -51,9 +54,10 @@ def test_transport_is_the_dg_form(degree):
     u, v = random_field(degree, 1), random_field(degree, 2)
     for minus, plus in ((1.3, 0.0), (0.0, -0.7), (0.9, 0.4)):
         a, b = Line(u), Line(v)
-        expected = a.integral((minus + plus) * a.values * b.slopes) - (
-            (minus * a.minus + plus * a.plus) * b.jump
-        ).sum()
+        expected = (
+            a.integral((minus + plus) * a.values * b.slopes)
+            - ((minus * a.minus + plus * a.plus) * b.jump).sum()
+        )
         assert pairing(transport(degree, minus, plus), u, v) == pytest.approx(expected, abs=1e-12)
         assert pairing(transport(degree, plus, minus), u, v) != pytest.approx(expected, abs=1e-6)
 

@@ -72,8 +72,11 @@ def test_composition_and_scaling():
     field = np.random.default_rng(10).normal(size=(2, 7))
     expected = outer.apply(inner.apply(field, 0, 1), 0, 1)
     np.testing.assert_allclose(outer.after(inner).apply(field, 0, 1), expected, atol=1e-13)
-    np.testing.assert_allclose(outer.scaled(-2.5).apply(field[:1].repeat(3, 0), 0, 1),
-                               -2.5 * outer.apply(field[:1].repeat(3, 0), 0, 1), atol=1e-13)  # fmt: skip
+    np.testing.assert_allclose(
+        outer.scaled(-2.5).apply(field[:1].repeat(3, 0), 0, 1),
+        -2.5 * outer.apply(field[:1].repeat(3, 0), 0, 1),
+        atol=1e-13,
+    )
 
 
 def test_symbol_diagonalises():

@@ -1,0 +1,101 @@
+"""The ``stfem`` command."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stfem import __version__
+from stfem.demo import QUICK, DemoParameters, run_demo
+from stfem.problems import CATALOGUE
+from stfem.solving import certify
+from stfem.timestepping import NonFiniteError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code (2 for arguments that do not fit, 1 for a run that failed)."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        result: int = options.run(options)
+    except (ValueError, TypeError) as error:
+        print(f"stfem: {error}", file=sys.stderr)
+        return 2
+    except (NonFiniteError, OSError) as error:
+        print(f"stfem: {error}", file=sys.stderr)
+        return 1
+    return result
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="stfem", description="Guaranteed error bounds for convection–diffusion problems."
+    )
+    parser.add_argument("--version", action="version", version=f"stfem {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="certify one problem for diffusions from 1 down to 0")
+    demo.add_argument("--quick", action="store_true", help="a coarser problem and fewer diffusions")
+    demo.add_argument(
+        "--output", type=Path, default=Path(), metavar="DIR", help="folder for the JSON file and the picture"
+    )
+    demo.set_defaults(run=_demo)
+
+    one = commands.add_parser("certify", help="solve a problem of the catalogue and bound its error")
+    one.add_argument("problem", metavar="PROBLEM", help="a name that `stfem problems` lists")
+    one.add_argument("--eps", type=float, default=1e-3, help="diffusion, default 1e-3")
+    one.add_argument("--dim", type=int, help="space dimension, default that of the problem")
+    one.add_argument("--cells", type=int, default=16, help="cells per direction, default 16")
+    one.add_argument("--degree", type=int, default=2, help="polynomial degree, default 2")
+    one.add_argument("--final-time", type=float, metavar="T", help="default that of the problem")
+    one.add_argument("--json", type=Path, metavar="FILE", help="write the estimate as JSON")
+    one.add_argument("--plot", type=Path, metavar="FILE", help="write a picture of the bound over time")
+    one.add_argument("--progress", action="store_true", help="show a progress bar")
+    one.set_defaults(run=_certify)
+
+    listing = commands.add_parser("problems", help="list the catalogue")
+    listing.set_defaults(run=_problems)
+    return parser
+
+
+def _demo(options: argparse.Namespace) -> int:
+    options.output.mkdir(parents=True, exist_ok=True)
+    run_demo(QUICK if options.quick else DemoParameters(), options.output, print)
+    return 0
+
+
+def _certify(options: argparse.Namespace) -> int:
+    if options.problem not in CATALOGUE:
+        raise ValueError(f"problem: expected one of {', '.join(CATALOGUE)}, got {options.problem!r}")
+    factory = CATALOGUE[options.problem]
+    given = {"dim": options.dim, "eps": options.eps, "final_time": options.final_time}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    accepted = inspect.signature(factory).parameters
+    for name in chosen:
+        if name not in accepted:
+            raise ValueError(
+                f"--{name}: expected one of {', '.join(accepted)} for {options.problem}, got {name}"
+            )
+    result = certify(factory(**chosen), cells=options.cells, degree=options.degree, progress=options.progress)
+    print(f"{options.problem}, {result.solution}")
+    print(result)
+    if options.json is not None:
+        result.to_json(options.json)
+    if options.plot is not None:
+        result.plot(options.plot)
+    return 0
+
+
+def _problems(options: argparse.Namespace) -> int:
+    width = max(map(len, CATALOGUE))
+    for name, factory in CATALOGUE.items():
+        lines = (inspect.getdoc(factory) or "").splitlines()
+        print(f"{name:{width}}  {lines[0] if lines else ''}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
