@@ -2,7 +2,16 @@
 
 from stfem.estimators.bound import BoundState
 from stfem.estimators.estimate import Estimate, plain
+from stfem.estimators.paper import PaperEstimator
 from stfem.estimators.split import SplitEstimator
 from stfem.estimators.unsplit import AllDualEstimator, AllL2Estimator
 
-__all__ = ["AllDualEstimator", "AllL2Estimator", "BoundState", "Estimate", "SplitEstimator", "plain"]
+__all__ = [
+    "AllDualEstimator",
+    "AllL2Estimator",
+    "BoundState",
+    "Estimate",
+    "PaperEstimator",
+    "SplitEstimator",
+    "plain",
+]

@@ -1,5 +1,6 @@
 """Space–time reconstruction û: space first (SIAC), then time (Hermite)."""
 
+from stfem.reconstruction.filtered_gradient import SiacFilteredGradient
 from stfem.reconstruction.hermite import Hermite
 from stfem.reconstruction.initial import initial_corrected, initial_projection
 from stfem.reconstruction.kernel import filter_stencil, kernel_coefficients
@@ -16,6 +17,7 @@ __all__ = [
     "ReconstructedSlab",
     "Reconstruction",
     "Siac",
+    "SiacFilteredGradient",
     "combine",
     "filter_stencil",
     "initial_corrected",

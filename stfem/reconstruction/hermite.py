@@ -70,6 +70,16 @@ class Hermite:
         degree = 2 * len(local) - 1
         conditions = np.empty((degree + 1, degree + 1))
         conditions[0::2] = legendre_values(degree, local)
-        conditions[1::2] = legendre_values(degree, local, 1) / duration
+        conditions[1::2] = legendre_values(
+            degree, local, 1
+        )  # in local time, which keeps the matrix well scaled
         values = np.asarray(np.linalg.inv(conditions), dtype=np.float64)
+        values[:, 1::2] *= duration
+        # û must not jump between slabs: a linear function of local time takes back what the inverse missed there
+        ends = legendre_values(degree, np.array([0.0, 1.0]))
+        for _ in range(2):
+            defect = ends @ values
+            defect[0, 2 * int(np.flatnonzero(local == 0.0)[0])] -= 1.0
+            defect[1, 2 * int(np.flatnonzero(local == 1.0)[0])] -= 1.0
+            values[:2] -= np.linalg.inv(ends[:, :2]) @ defect
         return values, derivative_matrix(degree) @ values / duration

@@ -10,9 +10,11 @@ from functools import lru_cache
 from math import comb, factorial
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stfem.spaces.legendre import gauss, legendre_values
-from stfem.spaces.stencil import Array, Stencil
+from stfem.spaces.stencil import Stencil
+
+ObjectArray = NDArray[np.object_]
 
 
 def bspline_moments(order: int, highest: int) -> list[Fraction]:
@@ -82,62 +84,87 @@ def _solve(rows: list[list[Fraction]]) -> list[Fraction]:
     return [row[-1] for row in rows]
 
 
-def bspline(order: int, x: Array) -> Array:
-    """Central B-spline ψ^{(ℓ)}: Σ_k (−1)^k C(ℓ,k) (x + ℓ/2 − k)_+^{ℓ−1} / (ℓ−1)!.
-
-    Summed from the nearer end.
-    """
-    distance = 0.5 * order - np.abs(x)  # the spline is even
-    values = np.zeros_like(distance)
-    for k in range((order + 1) // 2 + 1):
-        shifted = distance - k
-        values += (
-            (-1) ** k * comb(order, k) * np.where(shifted > 0.0, np.maximum(shifted, 0.0) ** (order - 1), 0.0)
-        )
-    return values / factorial(order - 1)
-
-
 @lru_cache(maxsize=64)
 def filter_stencil(degree: int, order: int, input_degree: int) -> Stencil:
     """Convolution with the SIAC kernel of one direction as a stencil.
 
-    Input: piecewise polynomials of degree ``input_degree`` on cells. Output: modes of degree ``input_degree +
-    ℓ`` on the cells (ℓ even) or on half cells (ℓ odd, where the breakpoints of K * u_h are the cell centres
-    as well as, for u_h, the cell ends).
+    Input: piecewise polynomials of degree ``input_degree`` on cells. Output: modes of degree ``input_degree + ℓ`` on
+    the cells (ℓ even) or on half cells (ℓ odd, where the breakpoints of K * u_h are the cell centres as well as, for u_h,
+    the cell ends). Entries are computed in rational arithmetic and rounded once: û is as continuous as round-off
+    allows, and a larger mismatch at the faces would be a residual that no norm of the cells sees.
     """
     pieces = 1 if order % 2 == 0 else 2
-    output_degree = input_degree + order
     reach = (order + 1) // 2
-    spline = np.stack(
-        [
-            _spline_block(order, input_degree, output_degree, pieces, shift)
-            for shift in range(-reach, reach + 1)
-        ]
-    )
-    coefficients = [float(c) for c in kernel_coefficients(degree, order)]
     width = degree + reach
-    matrices = np.zeros((2 * width + 1, *spline.shape[1:]))
-    for gamma, coefficient in enumerate(coefficients, start=-degree):
-        for k, shift in enumerate(range(-reach, reach + 1)):
-            matrices[shift - gamma + width] += coefficient * spline[k]
+    powers = _powers_in_modes(order, input_degree, pieces)
+    splines = [
+        np.concatenate([_spline_block(order, shift, piece, pieces, powers) for piece in range(pieces)])
+        for shift in range(-reach, reach + 1)
+    ]
+    exact = [np.full(splines[0].shape, Fraction(0), dtype=object) for _ in range(2 * width + 1)]
+    for gamma, coefficient in enumerate(kernel_coefficients(degree, order), start=-degree):
+        for shift, spline in enumerate(splines, start=-reach):
+            exact[shift - gamma + width] = exact[shift - gamma + width] + coefficient * spline
+    rows = np.tile(np.sqrt(2.0 * np.arange(input_degree + order + 1) + 1.0), pieces)
+    columns = np.sqrt(2.0 * np.arange(input_degree + 1) + 1.0)
+    matrices = np.stack([block.astype(float) for block in exact]) * rows[:, None] * columns
     return Stencil(tuple(range(-width, width + 1)), matrices, pieces)
 
 
-def _spline_block(order: int, input_degree: int, output_degree: int, pieces: int, shift: int) -> Array:
-    """Modes on each piece of cell 0 of x ↦ ∫ ψ^{(ℓ)}(x − y) φ_k(y − shift) dy, stacked by pieces."""
-    outer, outer_weights = gauss(output_degree + 1)
-    inner, inner_weights = gauss((order + input_degree) // 2 + 1)
-    test = legendre_values(output_degree, outer) * outer_weights[:, None]
-    blocks = []
-    for piece in range(pieces):
-        x = (piece + outer) / pieces
-        # ψ(x − shift − s) has its one knot inside (0, 1) in s at the fractional part of x − ℓ/2
-        knot = np.mod(x - 0.5 * order, 1.0)
-        values = np.zeros((len(x), input_degree + 1))
-        for start, stop in ((np.zeros_like(knot), knot), (knot, np.ones_like(knot))):
-            s = start[:, None] + (stop - start)[:, None] * inner[None, :]
-            weight = (stop - start)[:, None] * inner_weights[None, :] * bspline(order, x[:, None] - shift - s)
-            basis = legendre_values(input_degree, s.ravel()).reshape(*s.shape, input_degree + 1)
-            values += np.einsum("xs,xsk->xk", weight, basis)
-        blocks.append(test.T @ values)
-    return np.concatenate(blocks)
+def _spline_block(
+    order: int, shift: int, piece: int, pieces: int, powers: dict[Fraction, ObjectArray]
+) -> ObjectArray:
+    """∫ P_j(2ξ−1) ∫ ψ^{(ℓ)}(x − y) P_k(2(y−shift)−1) dy dξ for x = (piece + ξ)/pieces: rows j, columns k.
+
+    ψ^{(ℓ)}(z) = Σ_m (−1)^m C(ℓ,m) (z + ℓ/2 − m)_+^{ℓ−1}/(ℓ−1)!.
+    """
+    start = Fraction(piece, pieces) - shift + Fraction(order, 2)
+    total = (-1) ** order * powers[start - order]
+    for m in range(order):
+        total = total + (-1) ** m * comb(order, m) * powers[start - m]
+    return total
+
+
+def _powers_in_modes(order: int, input_degree: int, pieces: int) -> dict[Fraction, ObjectArray]:
+    """∫ P_j(2ξ−1) ∫_0^1 (X − s)_+^{ℓ−1}/(ℓ−1)! P_k(2s−1) ds dξ, X = a + ξ/pieces, by the start a of the piece."""
+    highest = input_degree + order
+    test = np.array([_legendre_coefficients(j, highest) for j in range(highest + 1)], dtype=object)
+    hilbert = np.array(
+        [[Fraction(1, i + n + 1) for n in range(highest + 1)] for i in range(highest + 1)], dtype=object
+    )
+    basis = np.array([_legendre_coefficients(k, input_degree) for k in range(input_degree + 1)], dtype=object)
+    result: dict[Fraction, ObjectArray] = {}
+    offset = Fraction(order, 2)
+    reach = (order + 1) // 2
+    a = -offset - reach
+    while a <= offset + reach + 1:
+        columns = [_power_integral(order, i, a, pieces, highest) for i in range(input_degree + 1)]
+        result[a] = test @ hilbert @ np.array(columns, dtype=object).T @ basis.T
+        a += Fraction(1, pieces)
+    return result
+
+
+def _power_integral(order: int, power: int, a: Fraction, pieces: int, highest: int) -> list[Fraction]:
+    """Coefficients in ξ of ∫_0^1 (X − s)_+^{ℓ−1}/(ℓ−1)! s^i ds, X = a + ξ/pieces; no knot lies inside the piece."""
+    in_x = [Fraction(0)] * (highest + 1)
+    if a >= 1:
+        for r in range(order):
+            in_x[order - 1 - r] += Fraction(
+                (-1) ** r * comb(order - 1, r), (power + r + 1) * factorial(order - 1)
+            )
+    elif a >= 0:
+        in_x[power + order] = Fraction(factorial(power), factorial(power + order))
+    result = [Fraction(0)] * (highest + 1)
+    for n, coefficient in enumerate(in_x):
+        if coefficient:
+            for r in range(n + 1):
+                result[r] += coefficient * comb(n, r) * a ** (n - r) * Fraction(1, pieces**r)
+    return result
+
+
+def _legendre_coefficients(degree: int, highest: int) -> list[Fraction]:
+    """Coefficients of the shifted Legendre polynomial P_k(2s−1), lowest power first, padded with zeros."""
+    entries = [
+        Fraction((-1) ** (degree + i) * comb(degree, i) * comb(degree + i, i)) for i in range(degree + 1)
+    ]
+    return entries + [Fraction(0)] * (highest - degree)

@@ -147,7 +147,10 @@ class ResidualSplit:
         in_time = 2.0 * len(slab.nodes) + 3.0
         in_space = in_time + 2.0 * (self.degree + 2) * self.dim
         convective = 0.0 if self.modal else float(values @ self._convective_sizes(terms, slab.time))
-        rounded = in_time * float(rates @ sizes) + in_space * (float(values @ linear) + convective)
+        # what the interpolant jumps by between slabs, for lack of digits in its matrix
+        ends = np.sqrt(2.0 * np.arange(len(slab.value_modes)) + 1.0) @ np.abs(slab.value_modes)
+        jumps = 2.0 * float(ends @ sizes) / slab.time.duration
+        rounded = jumps + in_time * float(rates @ sizes) + in_space * (float(values @ linear) + convective)
         return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded)
 
     def _convective_sizes(self, terms: list[NodeTerms], time: Slab) -> Array:

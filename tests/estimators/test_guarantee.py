@@ -168,17 +168,18 @@ def assert_guaranteed(result):
 
 def catalogue_problem(name, eps):
     if name == "burgers_cole_hopf":
-        return CATALOGUE[name](max(eps, 1e-3), 0.1), 12, 2
+        return CATALOGUE[name](eps, 0.1), 12, 2
     dim = 2 if name in ("linear_advection_diffusion", "sheared_pulse") else 1
     final_time = {"diffusive_p_system": 0.03, "viscous_burgers": 0.05}.get(name, 0.1)
     return CATALOGUE[name](dim, eps, final_time if eps < 0.1 else 0.01), 6, 1
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
-@pytest.mark.parametrize("eps", EPSILONS)
+@pytest.mark.parametrize(
+    ("name", "eps"),
+    # the exact solution by Cole-Hopf needs eps > 0
+    [(name, eps) for name in CATALOGUE for eps in EPSILONS if name != "burgers_cole_hopf" or eps >= 1e-3],
+)
 def test_catalogue(name, eps):
-    if name == "burgers_cole_hopf" and eps < 1e-3:
-        pytest.skip("its exact solution needs eps > 0")
     problem, cells, degree = catalogue_problem(name, eps)
     result = certify(problem, cells=cells, degree=degree)
     assert_guaranteed(result)

@@ -1,14 +1,15 @@
-"""SIAC kernel: exact coefficients (REFERENCE R1), moments, reproduction, convolution (T2)."""
+"""SIAC kernel: exact coefficients, moments, reproduction, convolution (T2)."""
 
 from fractions import Fraction
 from itertools import pairwise
+from math import comb, factorial
 
 import numpy as np
 import pytest
 from scipy.interpolate import BSpline
 
 from stfem.reconstruction.checks import moment_defect, reproduction_defect
-from stfem.reconstruction.kernel import bspline, bspline_moments, filter_stencil, kernel_coefficients
+from stfem.reconstruction.kernel import bspline_moments, filter_stencil, kernel_coefficients
 from stfem.spaces.legendre import gauss, legendre_values
 
 # From the outer node to the centre, orders q + 1, q + 2, q + 3.
@@ -22,6 +23,21 @@ REFERENCE = {
     ],
 }
 PAIRS = [(q, order) for q in range(6) for order in range(1, 9)]
+
+
+def bspline(order: int, x: np.ndarray) -> np.ndarray:
+    """Central B-spline ψ^{(ℓ)}: Σ_k (−1)^k C(ℓ,k) (x + ℓ/2 − k)_+^{ℓ−1} / (ℓ−1)!.
+
+    Summed from the nearer end.
+    """
+    distance = 0.5 * order - np.abs(x)  # the spline is even
+    values = np.zeros_like(distance)
+    for k in range((order + 1) // 2 + 1):
+        shifted = distance - k
+        values += (
+            (-1) ** k * comb(order, k) * np.where(shifted > 0.0, np.maximum(shifted, 0.0) ** (order - 1), 0.0)
+        )
+    return values / factorial(order - 1)
 
 
 @pytest.mark.parametrize("degree", REFERENCE)

@@ -235,8 +235,8 @@ CASES = {
 
 
 def brute_of(semi, bound, slab):
-    rich = 2 * bound.degree + 6 if bound.grid.dim < 3 else bound.degree + 2
-    return Brute(semi, bound, slab, rich, 2 * slab.time.degree + 4)
+    rich = (2 * bound.degree + 6, 2 * bound.degree + 3, bound.degree + 2)[bound.grid.dim - 1]
+    return Brute(semi, bound, slab, rich, 2 * slab.time.degree + 3)
 
 
 def residual_weight(brute):
