@@ -69,8 +69,8 @@ class PaperEstimator:
         """Estimate from a stream of nodes.
 
         Parameters are those of `SplitEstimator.run`; the order of the time stepping is not used, the degree
-        of the interpolation in time is the paper's. ``facts`` holds e0, R1, E_r2, and, with an exact solution,
-        E_rec.
+        of the interpolation in time is the paper's. ``facts`` holds e0, R1, E_r2, and, with an exact
+        solution, E_rec.
 
         Raises
         ------

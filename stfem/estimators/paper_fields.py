@@ -34,7 +34,10 @@ class PaperFields:
         ]
 
     def at_node(self, node: Node) -> NodeReconstruction:
-        """``state`` of shape ``(2, 2d + 2, m, P…, N…)``: û, ∂_1û …, d_1 …, Δ_h of (U_n, F_n), point values."""
+        """``state`` of shape ``(2, 2d + 2, m, P…, N…)``.
+
+        û, ∂_1û …, d_1 …, Δ_h of (U_n, F_n), point values.
+        """
         pair = np.stack([node.values, node.rate])
         slopes, fluxes, laplacian = [], [], np.zeros(1)
         for i in range(self.dim):

@@ -75,7 +75,8 @@ class Hermite:
         )  # in local time, which keeps the matrix well scaled
         values = np.asarray(np.linalg.inv(conditions), dtype=np.float64)
         values[:, 1::2] *= duration
-        # û must not jump between slabs: a linear function of local time takes back what the inverse missed there
+        # û must not jump between slabs: a linear function of local time takes back what the inverse missed
+        # there
         ends = legendre_values(degree, np.array([0.0, 1.0]))
         for _ in range(2):
             defect = ends @ values

@@ -88,10 +88,11 @@ def _solve(rows: list[list[Fraction]]) -> list[Fraction]:
 def filter_stencil(degree: int, order: int, input_degree: int) -> Stencil:
     """Convolution with the SIAC kernel of one direction as a stencil.
 
-    Input: piecewise polynomials of degree ``input_degree`` on cells. Output: modes of degree ``input_degree + ℓ`` on
-    the cells (ℓ even) or on half cells (ℓ odd, where the breakpoints of K * u_h are the cell centres as well as, for u_h,
-    the cell ends). Entries are computed in rational arithmetic and rounded once: û is as continuous as round-off
-    allows, and a larger mismatch at the faces would be a residual that no norm of the cells sees.
+    Input: piecewise polynomials of degree ``input_degree`` on cells. Output: modes of degree ``input_degree +
+    ℓ`` on the cells (ℓ even) or on half cells (ℓ odd, where the breakpoints of K * u_h are the cell centres
+    as well as, for u_h, the cell ends). Entries are computed in rational arithmetic and rounded once: û is as
+    continuous as round-off allows, and a larger mismatch at the faces would be a residual that no norm of the
+    cells sees.
     """
     pieces = 1 if order % 2 == 0 else 2
     reach = (order + 1) // 2
@@ -119,14 +120,17 @@ def _spline_block(
     ψ^{(ℓ)}(z) = Σ_m (−1)^m C(ℓ,m) (z + ℓ/2 − m)_+^{ℓ−1}/(ℓ−1)!.
     """
     start = Fraction(piece, pieces) - shift + Fraction(order, 2)
-    total = (-1) ** order * powers[start - order]
+    total: ObjectArray = (-1) ** order * powers[start - order]
     for m in range(order):
         total = total + (-1) ** m * comb(order, m) * powers[start - m]
     return total
 
 
 def _powers_in_modes(order: int, input_degree: int, pieces: int) -> dict[Fraction, ObjectArray]:
-    """∫ P_j(2ξ−1) ∫_0^1 (X − s)_+^{ℓ−1}/(ℓ−1)! P_k(2s−1) ds dξ, X = a + ξ/pieces, by the start a of the piece."""
+    """∫ P_j(2ξ−1) ∫_0^1 (X − s)_+^{ℓ−1}/(ℓ−1)! P_k(2s−1) ds dξ, X = a + ξ/pieces.
+
+    by the start a of the piece.
+    """
     highest = input_degree + order
     test = np.array([_legendre_coefficients(j, highest) for j in range(highest + 1)], dtype=object)
     hilbert = np.array(
@@ -145,7 +149,10 @@ def _powers_in_modes(order: int, input_degree: int, pieces: int) -> dict[Fractio
 
 
 def _power_integral(order: int, power: int, a: Fraction, pieces: int, highest: int) -> list[Fraction]:
-    """Coefficients in ξ of ∫_0^1 (X − s)_+^{ℓ−1}/(ℓ−1)! s^i ds, X = a + ξ/pieces; no knot lies inside the piece."""
+    """Coefficients in ξ of ∫_0^1 (X − s)_+^{ℓ−1}/(ℓ−1)! s^i ds, X = a + ξ/pieces.
+
+    no knot lies inside the piece.
+    """
     in_x = [Fraction(0)] * (highest + 1)
     if a >= 1:
         for r in range(order):
