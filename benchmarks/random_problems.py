@@ -71,7 +71,7 @@ def random_case(seed: int) -> Case:
     rng = np.random.default_rng(seed)
     kind = str(rng.choice(list(KINDS), p=list(KINDS.values())))
     dim, degree = int(rng.integers(1, 3)), int(rng.integers(1, 4))
-    drawn = rng.uniform(2.0, 25.0, 1) if dim == 1 else np.exp(rng.uniform(np.log(2.0), np.log(25.0), dim))
+    drawn = rng.uniform(2.0, 25.0, dim)
     cells = tuple(int(n) for n in drawn)
     lengths = np.exp(rng.uniform(np.log(0.4), np.log(2.5), dim))
     matrix = _random_diffusion(rng, dim)
