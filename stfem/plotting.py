@@ -17,7 +17,7 @@ from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import point_coordinates, values_at
 
 #: Colours of Okabe and Ito, told apart by colour-blind readers and in grey print.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
 
 
 def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:

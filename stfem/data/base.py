@@ -102,6 +102,12 @@ class Data(ABC):
         """One sentence saying what is not proved about `project` and `sup`, None when all is proved."""
         return None
 
+    def constant_value(self) -> float:
+        """The number that constant data stand for."""
+        if not self.constant:
+            raise ValueError(f"constant_value: expected constant data, got {self!r}")
+        return float(self(np.zeros((self.dim, 1)))[0])
+
     def derivative(self, direction: int) -> Data:
         """Partial derivative in space direction 0..dim-1, where it is known exactly."""
         raise TypeError(f"{type(self).__name__}: derivative is not known exactly")

@@ -1,7 +1,7 @@
 """Equations: pointwise physics, mesh-free, in any dimension."""
 
 from stfem.equations.advection import AdvectionDiffusion
-from stfem.equations.base import Equation
+from stfem.equations.base import Equation, is_diagonal
 from stfem.equations.burgers import Burgers
 from stfem.equations.p_system import DiffusivePSystem
 from stfem.equations.scalar import ScalarConservationLaw
@@ -16,4 +16,5 @@ __all__ = [
     "GrowthForm",
     "ScalarConservationLaw",
     "Stability",
+    "is_diagonal",
 ]

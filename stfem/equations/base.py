@@ -133,3 +133,8 @@ def diffusion_matrix(diffusion: object, dim: int) -> Array:
         )
     matrix.flags.writeable = False
     return matrix
+
+
+def is_diagonal(matrix: Array) -> bool:
+    """Whether a diffusion matrix has no cross terms."""
+    return not np.any(matrix - np.diag(np.diag(matrix)))

@@ -68,7 +68,7 @@ class Stability:
     error_factor : float
         ‖e‖ ≤ error_factor √y.
     relative_entropy : callable or None
-        Pointwise density of y for (u, û): z_0² = ∫ relative_entropy(u_0, û(0)); None stands for |u − û|².
+        Pointwise density of y for (u, û); None stands for |u − û|². Bounds use `relative_entropy_bound`.
     relative_entropy_bound : tuple of float or None
         Upper bounds κ_c on the state set with density ≤ Σ_c κ_c e_c².
     state_set : (lower, upper) or None

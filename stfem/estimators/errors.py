@@ -17,9 +17,9 @@ Field = Callable[[Array, float], Array]
 
 
 class TrueError:
-    """Accumulates sup_t ‖u − û‖, its value at the end.
+    """Accumulates sup_t ‖u − û‖, its value at the end, and ∫‖D^{1/2}∇(u − û)‖² over a run.
 
-    And ∫‖D^{1/2}∇(u − û)‖² over a run (needs `Problem.exact`).
+    It needs `Problem.exact`.
 
     Parameters
     ----------

@@ -33,8 +33,8 @@ class IndicatorSum:
     def add(self, norms: SlabNorms, choice: Choice) -> None:
         """Add one slab with the member that was chosen for it."""
         self._alpha += choice.alpha
-        self._hyperbolic += choice.alpha * _shares(norms.hyperbolic_sq(choice.member))
-        self._parabolic += choice.flux_part * _shares(norms.parabolic_sq(choice.member))
+        self._hyperbolic += choice.alpha * cell_shares(norms.hyperbolic_sq(choice.member))
+        self._parabolic += choice.flux_part * cell_shares(norms.parabolic_sq(choice.member))
         self._parabolic += (choice.beta - choice.flux_part) / self._parabolic.size
 
     def total(self) -> Array:
@@ -46,6 +46,7 @@ class IndicatorSum:
         return fine
 
 
-def _shares(squares: Array) -> Array:
+def cell_shares(squares: Array) -> Array:
+    """Shares of the cells in the total of their squares, equal ones where all vanish."""
     total = float(squares.sum())
     return squares / total if total > 0.0 else np.full(squares.shape, 1.0 / squares.size)

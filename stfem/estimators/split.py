@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from stfem.data import Data
+from stfem.equations import is_diagonal
 from stfem.estimators.bound import BoundState
 from stfem.estimators.errors import TrueError, distance
 from stfem.estimators.estimate import Estimate
@@ -232,7 +233,7 @@ def poincare_rate(matrix: Array, lengths: tuple[float, ...]) -> float:
     Exact for a diagonal D, else the lower bound λ_min(D)(2π/L_max)².
     """
     frequencies = 2.0 * np.pi / np.asarray(lengths)
-    if not np.any(matrix - np.diag(np.diag(matrix))):
+    if is_diagonal(matrix):
         return float((np.diag(matrix) * frequencies**2).min())
     return max(0.0, float(np.linalg.eigvalsh(matrix)[0]) * float(frequencies.min()) ** 2)
 
@@ -240,5 +241,5 @@ def poincare_rate(matrix: Array, lengths: tuple[float, ...]) -> float:
 def _negative_part(reaction: Data, slab: ReconstructedSlab, grid: TensorGrid) -> float:
     """Bound of sup(−c)_+ on a slab."""
     if reaction.constant:
-        return max(0.0, -float(reaction(np.zeros((grid.dim, 1)))[0]))
+        return max(0.0, -reaction.constant_value())
     return reaction.sup(slab.time.start, slab.time.stop, grid.lengths)

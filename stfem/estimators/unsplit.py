@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import fft
 
+from stfem.equations import is_diagonal
 from stfem.estimators.estimate import Estimate
+from stfem.estimators.indicators import cell_shares
 from stfem.estimators.split import SplitEstimator
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.periodic import neighbour
@@ -68,8 +70,7 @@ class AllDualEstimator(SplitEstimator):
             size += reach * np.sqrt(in_cells) + np.sqrt(norms.flux_sq.sum())
         else:
             size = np.inf
-        total = float(norms.residual_sq.sum())
-        shares = norms.residual_sq / total if total > 0.0 else np.full(nothing.shape, 1.0 / nothing.size)
+        shares = cell_shares(norms.residual_sq)
         return replace(
             norms,
             residual_sq=nothing,
@@ -82,7 +83,7 @@ class AllDualEstimator(SplitEstimator):
 
 def _diagonal_bound(matrix: Array) -> Array:
     """d_i with ξ·Dξ ≥ Σ d_i ξ_i²."""
-    if not np.any(matrix - np.diag(np.diag(matrix))):
+    if is_diagonal(matrix):
         return np.diag(matrix)
     return np.full(len(matrix), max(0.0, float(np.linalg.eigvalsh(matrix)[0])))
 

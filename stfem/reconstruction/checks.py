@@ -1,6 +1,6 @@
-"""Checkers of a reconstruction: each returns the size of a defect that vanishes up to round-off (T2.
+"""Checkers of a reconstruction: each returns the size of a defect that vanishes up to round-off.
 
-T2.1).
+Labels: T2, T2.1.
 """
 
 from __future__ import annotations

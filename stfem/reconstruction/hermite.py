@@ -13,9 +13,9 @@ from stfem.spaces.stencil import Array
 
 @dataclass(frozen=True)
 class Hermite:
-    """Polynomial of degree 2k − 1 in time through (value.
+    """Polynomial of degree 2k − 1 in time through values and derivatives at k ≥ 2 nodes.
 
-    Derivative) at k ≥ 2 nodes that include both slab ends.
+    Both slab ends are among the nodes.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def _spline_block(
 def _powers_in_modes(order: int, input_degree: int, pieces: int) -> dict[Fraction, ObjectArray]:
     """∫ P_j(2ξ−1) ∫_0^1 (X − s)_+^{ℓ−1}/(ℓ−1)! P_k(2s−1) ds dξ, X = a + ξ/pieces.
 
-    by the start a of the piece.
+    The keys are the starts a of the pieces.
     """
     highest = input_degree + order
     test = np.array([_legendre_coefficients(j, highest) for j in range(highest + 1)], dtype=object)
@@ -151,7 +151,7 @@ def _powers_in_modes(order: int, input_degree: int, pieces: int) -> dict[Fractio
 def _power_integral(order: int, power: int, a: Fraction, pieces: int, highest: int) -> list[Fraction]:
     """Coefficients in ξ of ∫_0^1 (X − s)_+^{ℓ−1}/(ℓ−1)! s^i ds, X = a + ξ/pieces.
 
-    no knot lies inside the piece.
+    No knot lies inside the piece.
     """
     in_x = [Fraction(0)] * (highest + 1)
     if a >= 1:

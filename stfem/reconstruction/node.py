@@ -13,9 +13,9 @@ from stfem.timestepping import Node
 
 @dataclass(frozen=True, eq=False)
 class NodeReconstruction:
-    """Reconstruction at a time node (kernel layout.
+    """Reconstruction at a time node in kernel layout.
 
-    Orthonormal Legendre modes on ``grid`` of the bound reconstruction).
+    Orthonormal Legendre modes on ``grid`` of the bound reconstruction.
 
     Attributes
     ----------

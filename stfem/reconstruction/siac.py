@@ -16,9 +16,9 @@ from stfem.timestepping import Node
 
 @dataclass(frozen=True)
 class Siac:
-    """û = K_h * u_h, d̃ = K_h * σ_h with one and the same kernel for the value and all derivatives (T2.
+    """û = K_h * u_h, d̃ = K_h * σ_h with one and the same kernel for the value and all derivatives.
 
-    T2.1).
+    Labels: T2, T2.1.
 
     The kernel consists of 2q + 1 central B-splines of order ℓ in each direction and reproduces polynomials of
     degree 2q; it may be wider than the torus (circulant sums). û is a polynomial of degree q + ℓ per
@@ -93,10 +93,7 @@ class BoundSiac:
         return self._padded(apply_term(tuple((i, self._filter) for i in range(self._dim)), u, self._dim))
 
     def flux(self, u: Array) -> tuple[Array, ...]:
-        """K_h * σ_h (σ_h the scheme flux of T2.1 with D inside) of the diffusing components of ``(…, m.
-
-        Q+1, …, N…)``.
-        """
+        """K_h * σ_h of the diffusing components of ``(…, m, q+1, …, N…)``; σ_h of T2.1 has D inside."""
         if not self._flux_terms:
             return ()
         chosen = np.take(u, self._diffused, axis=u.ndim - 2 * self._dim - 1) * self._weights

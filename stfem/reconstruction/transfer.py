@@ -11,10 +11,7 @@ from stfem.spaces.stencil import Array, apply_matrix, cell_axis, mode_axis
 
 
 def restriction_matrix(degree: int, fine_degree: int, pieces: int) -> Array:
-    """L² projection of one direction from ``pieces`` pieces of degree ``fine_degree`` to one cell of degree.
-
-    q: ``(q+1, pieces·modes)``.
-    """
+    """L² projection of one direction from the pieces of a cell to the cell, ``(q+1, pieces·modes)``."""
     points, weights = gauss(fine_degree + 1)
     fine = legendre_values(fine_degree, points) * weights[:, None]
     blocks = [legendre_values(degree, (piece + points) / pieces).T @ fine / pieces for piece in range(pieces)]

@@ -73,9 +73,9 @@ class GrowthRate:
         return max(best, 0.0) if growth.positive else best
 
     def _state_range(self, field: Array, time: Slab) -> tuple[Array, Array]:
-        """Hull of the ranges of û on the slab and, where the equation needs it.
+        """Hull of the ranges of û on the slab and, where needed, of u.
 
-        of u by the maximum principle (T4).
+        The latter by the maximum principle (T4).
         """
         ranges = np.array([polynomial_range(field[:, c], self.grid.dim + 1) for c in range(field.shape[1])])
         lower, upper = ranges.T
@@ -112,7 +112,7 @@ class GrowthRate:
         total, others = 0.0, []
         for weight, datum in weighted:
             if datum.constant:
-                total += weight * float(datum(np.zeros((self.grid.dim, 1)))[0])
+                total += weight * datum.constant_value()
             else:
                 others.append((weight, datum))
         if not others:

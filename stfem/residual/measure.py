@@ -67,9 +67,16 @@ class SlabMeasure:
         per_row = times * points**split.dim * split.equation.components * int(np.prod(cells[1:], dtype=int))
         step = max(1, min(cells[0], BLOCK_VALUES // max(1, per_row)))
         self.cell_means = np.zeros((times, *cells))
+        degree = self.slab.time.degree
+        in_time = np.eye(times) if split.modal else weighted_values(degree, times)
+        sampler = (
+            None
+            if split.modal
+            else Sampler(split.equation, split.grid, split.degree, self.slab, times, points)
+        )
         for start in range(0, cells[0], step):
             block = slice(start, min(start + step, cells[0]))
-            self._block(block, times, points, source, coefficients)
+            self._block(block, in_time, sampler, source, coefficients)
         mean = self.cell_means.reshape(times, -1).sum(axis=1)
         self.mean = self.slab.time.duration * split.grid.cell_measure * float(np.linalg.norm(mean))
 
@@ -134,23 +141,21 @@ class SlabMeasure:
     def _block(
         self,
         block: slice,
-        times: int,
-        points: int,
+        in_time: Array,
+        sampler: Sampler | None,
         source: Array | None,
         coefficients: Coefficients | None,
     ) -> None:
         """Add the integrals over one block of cells."""
         split, slab = self.split, self.slab
-        in_time = np.eye(times) if split.modal else weighted_values(slab.time.degree, times)
         states = self._nodes([term.state for term in self.terms], block)
         rates = np.concatenate([in_time @ slab.rate_modes, in_time @ slab.value_modes], axis=1)
         residual = combine(rates, states + self._nodes([term.linear for term in self.terms], block))
-        if split.modal:
+        if sampler is None:
             if source is not None:
                 residual -= self._cut(source, block)
-            means = residual[:, 0].reshape(times, (split.degree + 1) ** split.dim, -1)[:, 0]
+            means = residual[:, 0].reshape(len(in_time), (split.degree + 1) ** split.dim, -1)[:, 0]
         else:
-            sampler = Sampler(split.equation, split.grid, split.degree, slab, times, points)
             residual = sampler.residual(residual, states, lambda f: self._cut(f, block), source, coefficients)
             means = sampler.cell_means(residual[:, 0])
         self._cut(self.cell_means, block)[...] = means.reshape(self._cut(self.cell_means, block).shape)
@@ -159,9 +164,9 @@ class SlabMeasure:
         difference = None
         if differences:
             difference = combine(in_time @ slab.value_modes, self._nodes(differences, block))
-            difference = difference if split.modal else sampler.weighted(difference)
+            difference = difference if sampler is None else sampler.weighted(difference)
         weight = split.equation.stability.residual_weight
-        if weight is not None and not split.modal:
+        if weight is not None and sampler is not None:
             roots = np.sqrt(sampler.weight(weight, states))
             residual *= roots
             if difference is not None:

@@ -10,7 +10,7 @@ from stfem.equations import Equation
 from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction import ReconstructedSlab, combine
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
-from stfem.spaces.stencil import Array, apply_everywhere, apply_matrix
+from stfem.spaces.stencil import Array, apply_along, apply_everywhere, apply_matrix
 from stfem.spaces.tensor import weighted_gauss
 
 #: Projected coefficients of a variable linear equation: velocity per direction (None where constant), factor
@@ -35,12 +35,12 @@ class Sampler:
     ) -> None:
         self.equation, self.grid, self.degree, self.dim = equation, grid, degree, grid.dim
         self.slab, self.times = slab, times
-        self.abscissae, self.weights = weighted_gauss(points, grid.dim)
-        self.root = np.sqrt(self.weights)
+        self.abscissae, weights = weighted_gauss(points, grid.dim)
+        self.root = np.sqrt(weights)
 
-    def values(self, modes: Array, degree: int | None = None) -> Array:
+    def values(self, modes: Array) -> Array:
         """Plain values at the space points."""
-        degree = modes.shape[-2 * self.dim] - 1 if degree is None else degree
+        degree = modes.shape[-2 * self.dim] - 1
         return apply_everywhere(legendre_values(degree, self.abscissae), modes, self.dim)
 
     def weighted(self, modes: Array) -> Array:
@@ -79,10 +79,7 @@ class Sampler:
                 x = np.zeros((dim, *(1,) * (u.ndim - 1)))
                 extra += np.moveaxis(self.equation.jacobian_product(u, slope, x, slab.time.midpoint, i), 0, 1)
         if source is not None:
-            g = cut(source)
-            shape = g.shape
-            in_time = (self.in_time(len(g) - 1) @ g.reshape(len(g), -1)).reshape(self.times, *shape[1:])
-            extra -= self.values(in_time)
+            extra -= self._in_space_and_time(cut(source))
         return np.asarray((residual + roots * extra) * self.root)
 
     def cell_means(self, residual: Array) -> Array:
@@ -101,11 +98,11 @@ class Sampler:
 
     def _coefficient(self, modes: Array) -> Array:
         """Values (time, 1, P…, N…) of a projected coefficient."""
-        shape = modes.shape
-        in_time = (self.in_time(len(modes) - 1) @ modes.reshape(len(modes), -1)).reshape(
-            self.times, *shape[1:]
-        )
-        return self.values(in_time)[:, None]
+        return self._in_space_and_time(modes)[:, None]
+
+    def _in_space_and_time(self, modes: Array) -> Array:
+        """Plain values of modes ``(time, …, p…, N…)``."""
+        return self.values(apply_along(self.in_time(len(modes) - 1), modes, 0))
 
 
 def weighted_values(degree: int, points: int) -> Array:

@@ -45,8 +45,8 @@ class ResidualSplit:
         self._growth_rate = GrowthRate(self.problem, self.grid, self.degree)
         equation = self.equation
         self.constant_velocity = equation.linear and all(b.constant for b in equation.velocity)
-        velocity = tuple(_number(b) for b in equation.velocity) if self.constant_velocity else None
-        reaction = _number(equation.reaction) if equation.reaction.constant else 0.0
+        velocity = tuple(b.constant_value() for b in equation.velocity) if self.constant_velocity else None
+        reaction = equation.reaction.constant_value() if equation.reaction.constant else 0.0
         self.variable_reaction = None if equation.reaction.constant else equation.reaction
         self.modal = self.constant_velocity and self.variable_reaction is None
         self.terms = TermBuilder(
@@ -168,8 +168,3 @@ class ResidualSplit:
         means = state.reshape(len(state), -1, *self.grid.cells)[:, 0]
         x = point_coordinates(self.grid, [np.full(1, 0.5)] * self.dim).reshape(self.dim, *self.grid.cells)
         return max(float(np.max(self.equation.wave_speed(means, x, 0.0, i))) for i in range(self.dim))
-
-
-def _number(datum: Data) -> float:
-    """Value of constant data."""
-    return float(datum(np.zeros((datum.dim, 1)))[0])

@@ -105,9 +105,9 @@ class TermBuilder:
         return np.asarray(field[:, self._chosen] * self._weights)
 
     def _divergence(self, flux: tuple[Array, ...]) -> Array:
-        """Σ ∂_i of flux components in modes of degree Q (their own direction may have one mode more.
+        """Σ ∂_i of flux components in modes of degree Q.
 
-        And loses it).
+        A component may have one mode more in its own direction; the derivative loses it.
         """
         total = np.zeros(flux[0].shape[: -2 * self.grid.dim] + self._modes())
         for i, (component, h) in enumerate(zip(flux, self.grid.spacing, strict=True)):

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.equations import is_diagonal
 from stfem.fluxes import InteriorPenalty
 from stfem.meshes.grid import TensorGrid
 from stfem.semidiscretization.fourier import BlockSolver, SeparableSolver
@@ -43,7 +44,7 @@ class Diffusion:
 
     def __init__(self, grid: TensorGrid, degree: int, matrix: Array, penalty: InteriorPenalty) -> None:
         self.grid, self.degree, self.matrix = grid, degree, matrix
-        self.diagonal = not np.any(matrix - np.diag(np.diag(matrix)))
+        self.diagonal = is_diagonal(matrix)
         self._penalties = [
             penalty.coefficient(degree, h, grid.dim, self.diagonal) * h if matrix[i, i] > 0.0 else 0.0
             for i, h in enumerate(grid.spacing)

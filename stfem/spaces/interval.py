@@ -67,9 +67,9 @@ def interior_penalty(degree: int, penalty: float) -> Stencil:
 
 
 def _raviart_thomas(degree: int) -> tuple[Array, Array, Array]:
-    """Columns that turn (value at 0, value at 1.
+    """Columns that turn end values and moments into coefficients of degree q + 1.
 
-    Moments against φ_0 … φ_{q−1}) into coefficients of degree q + 1.
+    One for the value at 0, one for the value at 1, and a matrix for the moments against φ_0 … φ_{q−1}.
     """
     left, right = end_values(degree + 1)
     ends = np.linalg.inv(

@@ -41,9 +41,9 @@ def apply_matrix(matrix: Array, field: Array, direction: int, dim: int) -> Array
 
 
 def apply_everywhere(matrix: Array, field: Array, dim: int) -> Array:
-    """Apply the same matrix to the modes of every direction (last direction first.
+    """Apply the same matrix to the modes of every direction.
 
-    it is the smallest product).
+    The last direction comes first: it is the smallest product.
     """
     for direction in reversed(range(dim)):
         field = apply_matrix(matrix, field, direction, dim)

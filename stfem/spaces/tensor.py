@@ -59,9 +59,9 @@ def refined(grid: TensorGrid, pieces: int) -> TensorGrid:
 
 
 def weighted_gauss(points: int, dim: int) -> tuple[Array, Array]:
-    """Gauss points on [0, 1] and the tensor-product weights shaped for a kernel array, ``(n, …, n, 1, ….
+    """Gauss points on [0, 1] and the tensor-product weights shaped for a kernel array.
 
-    1)``.
+    The weights have shape ``(n, …, n, 1, …, 1)``.
     """
     abscissae, weights = gauss(points)
     product = np.ones((1,) * (2 * dim))
