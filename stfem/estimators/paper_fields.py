@@ -38,7 +38,9 @@ class PaperFields:
 
         û, ∂_1û …, d_1 …, Δ_h of (U_n, F_n), point values.
         """
-        pair = np.stack([node.values, node.rate])
+        return NodeReconstruction(node, self._fields, lambda pair: ())
+
+    def _fields(self, pair: Array) -> Array:
         slopes, fluxes, laplacian = [], [], np.zeros(1)
         for i in range(self.dim):
             term = tuple((j, self._stacked[i] if j == i else self._plain) for j in range(self.dim))
@@ -47,7 +49,7 @@ class PaperFields:
             slopes.append(slope)
             fluxes.append(flux)
             laplacian = laplacian + second
-        return NodeReconstruction(node, np.stack([value, *slopes, *fluxes, laplacian], axis=1), ())
+        return np.stack([value, *slopes, *fluxes, laplacian], axis=1)
 
 
 def point_stencil(degree: int, order: int, derivative: int, points: Array) -> Stencil:

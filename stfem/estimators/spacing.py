@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from math import factorial
 
 import numpy as np
 
+from stfem.data import Slab
 from stfem.reconstruction import BoundReconstruction, Hermite, ReconstructedSlab, combine
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import gauss, legendre_values
+from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import norm_l2_sq
 from stfem.timestepping import Node
 
-#: Largest growth of the spacing from one slab to the next.
+#: Largest ratio of the spacings of two slabs in a row: interpolation across a larger one amplifies round-off.
 GROWTH = 2
+#: Spacing before anything is known, approached from 1.
+FIRST = 4
+#: Largest growth of the spacing that one slab can ask for.
+LARGEST = 32.0
+#: Part of the predicted spacing that is used.
+SAFETY = 0.8
 
 
 class NodeSelector:
-    """Passes every K-th node on; K follows the temporal share reported by `update`.
+    """Passes every K-th node on; K follows what `update` learns from the slabs.
 
     Parameters
     ----------
@@ -26,19 +36,20 @@ class NodeSelector:
     spacing
         Fixed K, or None for the automatic one, which starts at 1.
     target
-        Share that the automatic K aims at.
+        Share of the interpolation in time in the residual that the automatic K aims at.
     interpolant
-        Its degree says how the share depends on K.
+        Its degree r says how the share depends on K.
     """
 
     def __init__(
         self, nodes: Iterable[Node], spacing: int | None, target: float, interpolant: Hermite
     ) -> None:
-        self._nodes, self._target = nodes, target
+        self._nodes, self._target, self._interpolant = nodes, target, interpolant
         self._fixed = spacing is not None
+        self.wanted = spacing or FIRST
         self.spacing = spacing or 1
-        self._exponent = 1.0 / interpolant.degree
         self.steps = 0
+        self._numbers: dict[float, int] = {}  # of the nodes passed on that no measured slab has left behind
 
     def __iter__(self) -> Iterator[Node]:
         last, due = None, 0
@@ -46,21 +57,61 @@ class NodeSelector:
             self.steps = n
             last = node
             if n == due:
+                self._numbers[node.time] = n
                 yield node
                 last, due = None, n + self.spacing
+                self.spacing = max(min(self.wanted, GROWTH * self.spacing), self.spacing // GROWTH, 1)
         if last is not None:
+            self._numbers[last.time] = self.steps
             yield last
 
-    def update(self, share: float) -> None:
-        """Choose K for later slabs: the defect of Hermite interpolation of degree r in ∂_t grows like K^r."""
+    def update(self, slab: Slab, share: float, residual: float, rates: Array) -> None:
+        """Choose K for later slabs from a measured one.
+
+        The share grows like K^r. Where it is far below its target, something else may hold it up (transients
+        of the scheme, round-off); then a wave of the frequency ω of the slab tells how far K can grow: its
+        interpolation leaves κ (ωΔt)^r ‖∂_tU‖.
+
+        Parameters
+        ----------
+        slab
+            Between two nodes passed on.
+        share
+            Of interpolation in time in the residual.
+        residual
+            ‖R_H‖ in L²(slab × Ω).
+        rates
+            Norms in L²(slab × Ω) of the first modes in time of the scheme's rate, lowest first.
+        """
+        steps = self._numbers[slab.stop] - self._numbers.pop(slab.start)
         if self._fixed:
             return
-        wanted = (
-            GROWTH * self.spacing
-            if share == 0.0
-            else self.spacing * 0.9 * (self._target / share) ** self._exponent
-        )
-        self.spacing = max(1, min(int(wanted), GROWTH * self.spacing))
+        degree = self._interpolant.degree
+        grown = SAFETY * (self._target / share) ** (1.0 / degree) if share > 0.0 else np.inf
+        phase = _phase(rates)
+        size = float(np.linalg.norm(rates))
+        if share < self._target and phase > 0.0 and residual > 0.0:
+            possible = (self._target * residual / (defect_factor(degree) * size)) ** (1.0 / degree) / phase
+            grown = max(grown, SAFETY * possible)
+        self.wanted = max(1, int(steps * min(grown, LARGEST)))
+
+
+def _phase(rates: Array) -> float:
+    """ωΔt of a wave whose modes in time fall off like the given ones.
+
+    The a-th mode of exp(iωt) has the size √(2a+1) |j_a(ωΔt/2)| ≈ √(2a+1) (ωΔt/2)^a/(2a+1)!!.
+    """
+    if rates[0] == 0.0:
+        return 0.0
+    return 2.0 * float(np.sqrt(15.0 / np.sqrt(5.0) * rates[2] / rates[0]))
+
+
+@lru_cache(maxsize=16)
+def defect_factor(degree: int) -> float:
+    """κ: largest |dΠ/ds|/(r+1)! on the middle one of slabs of length 1, Π the squared node polynomial."""
+    nodes = (degree + 1) // 2
+    product = np.polynomial.Polynomial.fromroots(np.arange(nodes) - (nodes - 1) // 2) ** 2
+    return float(np.abs(product.deriv()(np.linspace(0.0, 1.0, 65))).max()) / factorial(degree + 1)
 
 
 def temporal_share(
@@ -78,7 +129,7 @@ def temporal_share(
     semidiscretization, reconstruction, slab
         What defines U^t and S.
     residual
-        ‖R_H‖ (root mean square over the slab).
+        ‖R_H‖ in L²(slab × Ω).
     """
     data = [array for node in slab.nodes for array in (node.node.values, node.node.rate)]
     times, _ = gauss(2)  # near the extrema of the interpolation defect in ∂_t; the midpoint is a zero of it
@@ -89,7 +140,7 @@ def temporal_share(
     for s, u, rate in zip(times, values, rates, strict=True):
         defect = rate - semidiscretization.rhs(slab.time.start + s * slab.time.duration, u)
         defects.append(norm_l2_sq(reconstruction.field(defect), reconstruction.grid))
-    size = float(np.sqrt(np.mean(defects)))
+    size = float(np.sqrt(slab.time.duration * np.mean(defects)))
     if size == 0.0:
         return 0.0
     return size / residual if residual > 0.0 else np.inf

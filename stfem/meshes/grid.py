@@ -61,6 +61,11 @@ class TensorGrid:
         return len(self.lengths)
 
     @property
+    def size(self) -> int:
+        """Number of cells."""
+        return math.prod(self.cells)
+
+    @property
     def spacing(self) -> tuple[float, ...]:
         """Cell sizes h_i = L_i / N_i."""
         return tuple(length / count for length, count in zip(self.lengths, self.cells, strict=True))

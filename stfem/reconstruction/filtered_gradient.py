@@ -92,8 +92,7 @@ class BoundFilteredGradient:
 
     def at_node(self, node: Node) -> NodeReconstruction:
         """û_n, ∂_tû_n and the filtered gradients of both."""
-        pair = np.stack([node.values, node.rate])
-        return NodeReconstruction(node, self.field(pair), self.flux(pair))
+        return NodeReconstruction(node, self.field, self.flux)
 
 
 def on_half_cells(stencil: Stencil) -> Stencil:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stfem.spaces.legendre import derivative_matrix, legendre_values
+from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
-
 
 @dataclass(frozen=True)
 class Hermite:
@@ -66,21 +66,34 @@ class Hermite:
         two arrays ``(2k, 2k)``; columns are value and derivative at the first node, then at the second, …
         """
         duration = stop - start
-        local = (np.asarray(times, dtype=float) - start) / duration
+        local = np.asarray(times, dtype=np.longdouble) - np.longdouble(start)
+        local /= np.longdouble(stop) - np.longdouble(start)
         degree = 2 * len(local) - 1
-        conditions = np.empty((degree + 1, degree + 1))
-        conditions[0::2] = legendre_values(degree, local)
-        conditions[1::2] = legendre_values(
-            degree, local, 1
-        )  # in local time, which keeps the matrix well scaled
-        values = np.asarray(np.linalg.inv(conditions), dtype=np.float64)
+        points, _ = gauss(degree + 1)
+        basis = _hermite_basis(local, points).astype(np.float64)
+        values = np.linalg.solve(legendre_values(degree, points), basis)
         values[:, 1::2] *= duration
         # û must not jump between slabs: a linear function of local time takes back what the inverse missed
         # there
         ends = legendre_values(degree, np.array([0.0, 1.0]))
         for _ in range(2):
             defect = ends @ values
-            defect[0, 2 * int(np.flatnonzero(local == 0.0)[0])] -= 1.0
-            defect[1, 2 * int(np.flatnonzero(local == 1.0)[0])] -= 1.0
+            defect[0, 2 * int(np.flatnonzero(local == 0)[0])] -= 1.0
+            defect[1, 2 * int(np.flatnonzero(local == 1)[0])] -= 1.0
             values[:2] -= np.linalg.inv(ends[:, :2]) @ defect
         return values, derivative_matrix(degree) @ values / duration
+
+
+def _hermite_basis(nodes: NDArray[np.longdouble], points: Array) -> NDArray[np.longdouble]:
+    """(1 − 2(s − s_n) l_n'(s_n)) l_n(s)² and (s − s_n) l_n(s)², l_n Lagrange, one after the other for every n.
+
+    Products of differences lose no digits however unequal the distances are; they are taken in extended
+    precision where the machine has it.
+    """
+    columns = []
+    for n, node in enumerate(nodes):
+        others = np.delete(nodes, n)
+        lagrange = ((points[:, None] - others) / (node - others)).prod(axis=1)
+        slope = (1 / (node - others)).sum()
+        columns += [(1 - 2 * (points - node) * slope) * lagrange**2, (points - node) * lagrange**2]
+    return np.stack(columns, axis=1)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
+
+import numpy as np
 
 from stfem.meshes.grid import TensorGrid
 from stfem.semidiscretization import Semidiscretization
@@ -15,12 +19,18 @@ from stfem.timestepping import Node
 class NodeReconstruction:
     """Reconstruction at a time node in kernel layout.
 
-    Orthonormal Legendre modes on ``grid`` of the bound reconstruction.
+    Orthonormal Legendre modes on ``grid`` of the bound reconstruction, computed when they are first asked
+    for.
 
-    Attributes
+    Parameters
     ----------
     node
         The discrete solution (t_n, U_n, F_n) behind it.
+    reconstruct_state, reconstruct_flux
+        Give ``state`` and ``flux`` for the pair ``(2, m, q+1, …, N…)`` of U_n and F_n.
+
+    Attributes
+    ----------
     state
         ``(2, m, Q+1, …, N…)``: û_n and ∂_tû_n.
     flux
@@ -29,8 +39,22 @@ class NodeReconstruction:
     """
 
     node: Node
-    state: Array
-    flux: tuple[Array, ...]
+    reconstruct_state: Callable[[Array], Array]
+    reconstruct_flux: Callable[[Array], tuple[Array, ...]]
+
+    @cached_property
+    def state(self) -> Array:
+        """û_n and ∂_tû_n."""
+        return self.reconstruct_state(self._pair)
+
+    @cached_property
+    def flux(self) -> tuple[Array, ...]:
+        """The filtered scheme flux of both, per direction."""
+        return self.reconstruct_flux(self._pair)
+
+    @property
+    def _pair(self) -> Array:
+        return np.stack([self.node.values, self.node.rate])
 
     @property
     def time(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stfem.reconstruction.kernel import filter_stencil
+from stfem.reconstruction.multiplier import filter_norms
 from stfem.reconstruction.node import NodeReconstruction
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.stencil import Array, Term, apply_term
@@ -62,6 +63,7 @@ class BoundSiac:
         q, self._dim = semidiscretization.degree, semidiscretization.grid.dim
         self.order, self.degree = order, q + order
         self._filter = filter_stencil(q, order, q)
+        self.norms = filter_norms(q, order, semidiscretization.grid)
         self.grid = refined(semidiscretization.grid, self._filter.pieces)
         self._diffused = [
             c for c, weight in enumerate(semidiscretization.problem.equation.diffused) if weight
@@ -121,5 +123,4 @@ class BoundSiac:
 
     def at_node(self, node: Node) -> NodeReconstruction:
         """û_n = K_h * U_n, ∂_tû_n = K_h * F_n and the filtered scheme fluxes of both."""
-        pair = np.stack([node.values, node.rate])
-        return NodeReconstruction(node, self.field(pair), self.flux(pair))
+        return NodeReconstruction(node, self.field, self.flux)

@@ -38,10 +38,15 @@ class GrowthRate:
         self._initial = (
             np.array([_range(u, grid) for u in problem.initial]) if self.stability.needs_range else None
         )
-        if not self.stability.needs_range and self.stability.state_set is None:
+        if self.follows_slopes:
             self._fixed = self.stability.growth(np.full(components, -np.inf), np.full(components, np.inf))
 
-    def rate(self, time: Slab, modes: Callable[[], Array]) -> float:
+    @property
+    def follows_slopes(self) -> bool:
+        """Whether 2μ depends on ∇û alone, and not on the range of û."""
+        return not self.stability.needs_range and self.stability.state_set is None
+
+    def rate(self, time: Slab, modes: Callable[[], Array], beyond: Array | None = None) -> float:
         """2μ ≤ sup over x, t ∈ slab and forms of Σ gradient[c, i] ∂_iû_c + data + Σ source[c] g_c.
 
         Parameters
@@ -50,6 +55,9 @@ class GrowthRate:
             Slab.
         modes
             Gives the modes of û, ``(time, m, p…, N…)``; called only where they are needed.
+        beyond
+            Bounds of sup|∂_iû_c|, ``(m, d)``, for the part of û that ``modes`` leaves out; only where
+            `follows_slopes`.
 
         Raises
         ------
@@ -69,6 +77,7 @@ class GrowthRate:
             if np.any(form.gradient):
                 field = modes() if field is None else field
                 supremum += polynomial_range(self._combination(form, field), self.grid.dim + 1)[1]
+                supremum += 0.0 if beyond is None else float((np.abs(form.gradient) * beyond).sum())
             best = max(best, supremum)
         return max(best, 0.0) if growth.positive else best
 

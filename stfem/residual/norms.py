@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,6 +35,14 @@ class SlabNorms:
         Bound of ∫_slab |∫_Ω R| for a scalar conserved quantity.
     growth
         2μ, one-sided rate on this slab (T4.1), may be negative.
+    temporal
+        Errors of interpolation in time in L²(slab × Ω): a bound that ``remainder`` contains where the slab was
+        put together from residuals at its nodes, else an estimate that enters nothing.
+    rounding_sq
+        Bound of the round-off in the sum of `hyperbolic_sq` for any member.
+    rates
+        Norms in L²(slab × Ω) of the modes in time of the rate of the scheme's values, lowest first (zeros
+        where the nodes carry no accelerations).
     """
 
     start: float
@@ -47,6 +55,9 @@ class SlabNorms:
     remainder: float
     mean: float
     growth: float
+    temporal: float = 0.0
+    rounding_sq: float = 0.0
+    rates: Array = field(default_factory=lambda: np.zeros(3))
 
     @property
     def duration(self) -> float:
@@ -63,7 +74,34 @@ class SlabNorms:
 
     def alpha(self, member: float) -> float:
         """Bound of α = ∫_slab ‖R_H(λ)‖ by Cauchy–Schwarz in time, remainders included."""
-        return float(np.sqrt(self.duration * self.hyperbolic_sq(member).sum())) + self.remainder
+        total = self.hyperbolic_sq(member).sum() + self.rounding_sq
+        return float(np.sqrt(self.duration * total)) + self.remainder
+
+    def size(self, member: float) -> float:
+        """‖R_H(λ)‖ in L²(slab × Ω), remainders aside."""
+        return float(np.sqrt(self.hyperbolic_sq(member).sum()))
+
+    @property
+    def least_size(self) -> float:
+        """The smaller of ‖R_H(0)‖ and ‖R_H(1)‖."""
+        return min(self.size(0.0), self.size(1.0))
+
+    def with_temporal(self, temporal: float, mean: float) -> SlabNorms:
+        """The same with errors of interpolation in time, bounded in L²(slab × Ω); their ∫_Ω in L²(slab)."""
+        root = float(np.sqrt(self.duration))
+        return replace(
+            self,
+            remainder=self.remainder + root * temporal,
+            mean=self.mean + root * mean,
+            temporal=temporal,
+        )
+
+    def temporal_share(self, member: float) -> float:
+        """Errors of interpolation in time over ‖R_H(λ)‖, 0 where neither is there."""
+        if self.temporal == 0.0:
+            return 0.0
+        size = self.size(member)
+        return self.temporal / size if size > 0.0 else np.inf
 
     def flux_total(self, member: float) -> float:
         """∫_slab p²/ε; β of T4.2 is this over 2θ_P."""

@@ -7,6 +7,8 @@ Gauss points (in space and time) that integrate the square of the polynomial res
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,8 +16,11 @@ import numpy as np
 from stfem.data import Data, Slab
 from stfem.reconstruction import BoundReconstruction, NodeReconstruction, ReconstructedSlab, combine
 from stfem.residual.growth import GrowthRate
+from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
+from stfem.residual.nodal import NodeEvaluator
 from stfem.residual.norms import SlabNorms
+from stfem.residual.quadratic import QuadraticSplit
 from stfem.residual.sampling import check_autonomous
 from stfem.residual.terms import NodeTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
@@ -23,6 +28,12 @@ from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import point_coordinates
 
 UNIT_ROUNDOFF = 2.0**-53
+#: Errors of interpolation in time, relative to the residual, beyond which a slab is measured itself;
+TEMPORAL_TOLERANCE = 0.05
+#: a slab shorter than this part of the run may leave more, because it counts less.
+SHORT = 0.03
+#: Change of 2μT that modes in time may make which are left out of the slopes of û, but for their bound.
+SLOPE_TOLERANCE = 1e-3
 
 
 class ResidualSplit:
@@ -40,7 +51,7 @@ class ResidualSplit:
         self.problem = semidiscretization.problem
         self.equation = self.problem.equation
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
-        self.dim = self.grid.dim
+        self.dim, self._field = self.grid.dim, reconstruction.field
         self._unproved: dict[str, None] = {}
         self._growth_rate = GrowthRate(self.problem, self.grid, self.degree)
         equation = self.equation
@@ -59,6 +70,8 @@ class ResidualSplit:
         if self.variable_reaction is not None:
             self._note(self.variable_reaction)
         self.inverse_diffusion = semidiscretization.diffusion.inverse
+        self._scheme_measure = semidiscretization.grid.cell_measure
+        self._quadratic = self._quadratic_split(reconstruction)
         self.source_weights = tuple(
             float(np.sqrt(bound))
             for bound in equation.stability.residual_weight_bound or (1.0,) * equation.components
@@ -71,6 +84,11 @@ class ResidualSplit:
                 f"the flux is not polynomial: residual integrated with {self.points_needed()} Gauss points "
                 "per direction and cell, not proved exact"
             )
+
+    @property
+    def from_nodes(self) -> bool:
+        """Whether slabs can be put together from residuals at their nodes, which then need accelerations."""
+        return self._quadratic is not None
 
     @property
     def unproved(self) -> tuple[str, ...]:
@@ -113,15 +131,37 @@ class ResidualSplit:
             terms = self._cache[node] = self.terms.build(node)
         return terms
 
-    def norms(self, slab: ReconstructedSlab) -> SlabNorms:
-        """Squared norms per cell, remainders, mean defect and growth rate of one slab."""
+    def norms(self, slab: ReconstructedSlab, family: bool = True) -> SlabNorms:
+        """Squared norms per cell, remainders, mean defect and growth rate of one slab.
+
+        They come from residuals at the nodes where these carry accelerations and the errors of interpolation
+        in time are small beside them; else from the residual on the slab itself.
+
+        Parameters
+        ----------
+        slab
+            Reconstructed slab.
+        family
+            Whether all members of the flux family are wanted; with False all may count as λ = 1.
+        """
+        temporal, rates = 0.0, np.zeros(3)
+        if all(entry.node.acceleration is not None for entry in slab.nodes):
+            defect = TimeDefect(slab, self.dim, self._scheme_measure)
+            temporal, rates = defect.rate, defect.rates
+            if self._quadratic is not None:
+                norms = self._from_nodes(self._quadratic, slab, defect, family)
+                if norms.temporal <= self._allowance(slab.time) * norms.least_size:
+                    return replace(norms, rates=rates)
+                temporal = norms.temporal
         terms = [self.node_terms(node) for node in slab.nodes]
         measured = SlabMeasure(self, slab, terms)
         measured.run()
-        duration = slab.time.duration
-        scale = self.grid.cell_measure * duration
+        scale = self.grid.cell_measure * slab.time.duration
         states = [terms_k.state[j] for terms_k in terms for j in range(2)]
-        round_off = self.root_weight * self._round_off(slab, terms, states)
+        sizes = np.array([np.sqrt(np.vdot(state, state)) for state in states])
+        linear = np.concatenate([term.magnitude for term in terms])
+        convective = np.zeros_like(sizes) if self.modal else self._convective_sizes(terms, slab.time)
+        round_off = self.root_weight * self._round_off(slab, sizes, linear, convective)
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
@@ -133,24 +173,87 @@ class ResidualSplit:
             measured.remainder + round_off,
             measured.mean + float(np.sqrt(self.grid.measure)) * round_off,
             self._growth_rate.rate(slab.time, lambda: combine(slab.value_modes, states)),
+            temporal,
+            rates=rates,
         )
 
-    def _round_off(self, slab: ReconstructedSlab, terms: list[NodeTerms], states: list[Array]) -> float:
-        """Σ C u ∫_slab of the sizes of what is added up (T4.6); C counts the operations of each sum."""
+    def _quadratic_split(self, reconstruction: BoundReconstruction) -> QuadraticSplit | None:
+        """The short cut through residuals at nodes, where the equation, the data and û allow it."""
+        equation, source = self.equation, self.problem.source[0]
+        constant = self.constant_velocity or not equation.linear
+        quadratic = equation.linear or (equation.flux_degree is not None and equation.flux_degree <= 2)
+        weighted = equation.stability.residual_weight is not None
+        norms = getattr(reconstruction, "norms", None)
+        if equation.components > 1 or weighted or norms is None or self.variable_reaction is not None:
+            return None
+        try:
+            source.time_derivative()
+        except TypeError:
+            return None
+        if not (constant and quadratic):
+            return None
+        evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion)
+        return QuadraticSplit(evaluator, norms, equation, source)
+
+    def _from_nodes(
+        self, quadratic: QuadraticSplit, slab: ReconstructedSlab, defect: TimeDefect, family: bool
+    ) -> SlabNorms:
+        nodes = [quadratic.residual(node) for node in slab.nodes]
+        round_off = self._round_off(
+            slab,
+            *(
+                np.concatenate([getattr(n, name) for n in nodes])
+                for name in ("sizes", "magnitude", "convective")
+            ),
+        )
+
+        growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
+        norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses)
+        for filtered in (False, True):
+            temporal, mean = quadratic.temporal(slab, defect, filtered)
+            if temporal <= self._allowance(slab.time) * norms.least_size:
+                break
+        return norms.with_temporal(temporal, mean)
+
+    def _slow_modes(
+        self, quadratic: QuadraticSplit, slab: ReconstructedSlab, defect: TimeDefect
+    ) -> tuple[Callable[[], Array], Array | None]:
+        """The modes in time of û that matter for its slopes, and a bound of the slopes of the others."""
+        kept = len(slab.value_modes)
+        beyond: Array | None = None
+        if self._growth_rate.follows_slopes:
+            tails = quadratic.slope_tails(defect)
+            small = tails.sum(axis=1) * self.problem.final_time <= SLOPE_TOLERANCE
+            if small.any():
+                kept = int(np.argmax(small)) + 1
+                beyond = tails[kept - 1 : kept]
+
+        def modes() -> Array:
+            data = [array for entry in slab.nodes for array in (entry.node.values, entry.node.rate)]
+            return self._field(combine(slab.value_modes[:kept], data))
+
+        return modes, beyond
+
+    def _allowance(self, time: Slab) -> float:
+        """Errors of interpolation in time that are accepted, relative to the residual."""
+        return TEMPORAL_TOLERANCE * max(1.0, SHORT * self.problem.final_time / time.duration)
+
+    def _round_off(self, slab: ReconstructedSlab, sizes: Array, linear: Array, convective: Array) -> float:
+        """Σ C u ∫_slab of the sizes of what is added up (T4.6); C counts the operations of each sum.
+
+        The sizes are those of value and rate at every node: û, the linear terms, and f'(û)∇û.
+        """
         scale = np.sqrt(self.grid.cell_measure)
-        sizes = np.array([np.sqrt(np.vdot(state, state)) for state in states])
-        linear = np.concatenate([term.magnitude for term in terms])
         values = np.abs(slab.value_modes).max(axis=0)
         rates = np.abs(slab.rate_modes).max(axis=0)
         # û is what the stored numbers say, so only the sums of this module round: 2k terms in time, and
         # derivatives in space
         in_time = 2.0 * len(slab.nodes) + 3.0
         in_space = in_time + 2.0 * (self.degree + 2) * self.dim
-        convective = 0.0 if self.modal else float(values @ self._convective_sizes(terms, slab.time))
         # what the interpolant jumps by between slabs, for lack of digits in its matrix
         ends = np.sqrt(2.0 * np.arange(len(slab.value_modes)) + 1.0) @ np.abs(slab.value_modes)
         jumps = 2.0 * float(ends @ sizes) / slab.time.duration
-        rounded = jumps + in_time * float(rates @ sizes) + in_space * (float(values @ linear) + convective)
+        rounded = jumps + in_time * float(rates @ sizes) + in_space * float(values @ (linear + convective))
         return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded)
 
     def _convective_sizes(self, terms: list[NodeTerms], time: Slab) -> Array:

@@ -73,28 +73,36 @@ class TermBuilder:
         self._weights = np.reshape([w for w in diffused if w], (-1, *(1,) * 2 * grid.dim))
         self._matrix = matrix
 
+    @property
+    def diffuses(self) -> bool:
+        """Whether there is diffusion at all."""
+        return bool(self._chosen) and bool(np.any(self._matrix))
+
     def gradient(self, field: Array) -> list[Array]:
         """∂_i of a modal field of degree Q, same modes."""
         slope = derivative_matrix(self.degree)
         return [apply_matrix(slope / h, field, i, self.grid.dim) for i, h in enumerate(self.grid.spacing)]
 
-    def build(self, node: NodeReconstruction) -> NodeTerms:
-        """All terms of one node."""
-        state = node.state
+    def local(self, state: Array) -> tuple[Array, Array, tuple[Array, ...]]:
+        """b·∇û + cû (as far as b and c are constant), ∇·(D∇û) and D∇û; the latter of diffusing components."""
         gradient = self.gradient(state)
         linear = self.reaction * state
         for i, b in enumerate(self.velocity or ()):
             linear += b * gradient[i]
+        flux = tuple(self._diffusive_flux(gradient, i) for i in range(self.grid.dim))
+        return linear, self.divergence(flux), flux
+
+    def build(self, node: NodeReconstruction) -> NodeTerms:
+        """All terms of one node."""
+        linear, laplacian, own = self.local(node.state)
         magnitude = np.array([_norm(linear[k]) for k in range(2)])
         if not node.flux:
-            return NodeTerms(state, linear, None, (), magnitude)
-        own = [self._diffusive_flux(gradient, i) for i in range(self.grid.dim)]
-        divergence = self._divergence(node.flux)
-        laplacian = self._divergence(tuple(own))
+            return NodeTerms(node.state, linear, None, (), magnitude)
+        divergence = self.divergence(node.flux)
         linear[:, self._chosen] -= divergence
         magnitude += np.array([_norm(divergence[k]) for k in range(2)])
-        flux = tuple(_subtract(component, own[i], self.grid.dim) for i, component in enumerate(node.flux))
-        return NodeTerms(state, linear, divergence - laplacian, flux, magnitude)
+        flux = tuple(subtract(component, own[i], self.grid.dim) for i, component in enumerate(node.flux))
+        return NodeTerms(node.state, linear, divergence - laplacian, flux, magnitude)
 
     def _diffusive_flux(self, gradient: list[Array], i: int) -> Array:
         """(D∇û)_i of the diffusing components."""
@@ -104,28 +112,35 @@ class TermBuilder:
         field = total if isinstance(total, np.ndarray) else np.zeros_like(gradient[0])
         return np.asarray(field[:, self._chosen] * self._weights)
 
-    def _divergence(self, flux: tuple[Array, ...]) -> Array:
+    def divergence(self, flux: tuple[Array, ...]) -> Array:
         """Σ ∂_i of flux components in modes of degree Q.
 
         A component may have one mode more in its own direction; the derivative loses it.
         """
-        total = np.zeros(flux[0].shape[: -2 * self.grid.dim] + self._modes())
+        leading, cells = flux[0].shape[: -2 * self.grid.dim], flux[0].shape[-self.grid.dim :]
+        total = np.zeros((*leading, *(self.degree + 1,) * self.grid.dim, *cells))
         for i, (component, h) in enumerate(zip(flux, self.grid.spacing, strict=True)):
             own = component.shape[component.ndim - 2 * self.grid.dim + i]
             slope = derivative_matrix(own - 1)[: self.degree + 1] / h
             total += apply_matrix(slope, component, i, self.grid.dim)
         return total
 
-    def _modes(self) -> tuple[int, ...]:
-        return (*(self.degree + 1,) * self.grid.dim, *self.grid.cells)
 
-
-def _subtract(flux: Array, own: Array, dim: int) -> Array:
+def subtract(flux: Array, own: Array, dim: int) -> Array:
     """flux − own, where ``own`` may have fewer modes."""
     first = flux.ndim - 2 * dim
     leading = tuple(slice(0, own.shape[first + i]) for i in range(dim))
     result = flux.copy()
     result[(*(slice(None),) * first, *leading)] -= own
+    return result
+
+
+def padded(field: Array, modes: int, dim: int) -> Array:
+    """The field with zero modes up to ``modes`` in every direction."""
+    first = field.ndim - 2 * dim
+    given = field.shape[first : first + dim]
+    result = np.zeros((*field.shape[:first], *(modes,) * dim, *field.shape[-dim:]))
+    result[(*(slice(None),) * first, *(slice(0, count) for count in given))] = field
     return result
 
 

@@ -7,6 +7,7 @@ that one small matrix meets long contiguous rows and a whole field is one matrix
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 from stfem.meshes.periodic import gather_neighbours, interleave
 
 Array = NDArray[np.float64]
+
+#: Values of a block of rows.
+_BLOCK_VALUES = 1 << 16
 
 
 def mode_axis(field: Array, direction: int, dim: int) -> int:
@@ -116,7 +120,57 @@ Term = tuple[tuple[int, Stencil], ...]
 
 
 def apply_term(term: Term, field: Array, dim: int) -> Array:
-    """Apply a product of one-dimensional stencils."""
-    for direction, stencil in reversed(term):
-        field = stencil.apply(field, direction, dim)
-    return field
+    """Apply a product of one-dimensional stencils; the last direction comes first, as the smallest product.
+
+    Direction 0 reads windows of consecutive rows of cells, which lie in memory as the matrix product wants
+    them, so that no neighbour is copied.
+    """
+    inner = sorted((entry for entry in term if entry[0] > 0), reverse=True)
+    outer = [stencil for direction, stencil in term if direction == 0]
+    if not outer or dim == 1 or not inner:
+        for direction, stencil in (*inner, *((0, stencil) for stencil in outer)):
+            field = stencil.apply(field, direction, dim)
+        return field
+    return _apply_rows(outer[0], inner, field, dim)
+
+
+def _apply_rows(rows: Stencil, inner: Term | list[tuple[int, Stencil]], field: Array, dim: int) -> Array:
+    """``rows`` in direction 0 after the ``inner`` ones, block by block of rows."""
+    count = field.shape[-dim]
+    rows = rows.folded(count)
+    first, width = rows.shifts[0], rows.shifts[-1] - rows.shifts[0] + 1
+    leading = field.shape[: -2 * dim]
+    flat = field.reshape(-1, *field.shape[-2 * dim :])
+    step = max(1, min(count, _BLOCK_VALUES * count // flat[0].size))
+    padded: Array | None = None
+    for start in range(0, count, step):
+        block = flat[(..., slice(start, start + step), *(slice(None),) * (dim - 1))]
+        for direction, stencil in inner:
+            block = stencil.apply(block, direction, dim)
+        moved = np.moveaxis(block, 1 + dim, 1)  # (k, rows, p_1, the rest)
+        if padded is None:
+            padded = np.empty((len(flat), count + width - 1, *moved.shape[2:]))
+        padded[:, start - first : start - first + moved.shape[1]] = moved
+    assert padded is not None
+    padded[:, :-first] = padded[:, count : count - first]
+    padded[:, count - first :] = padded[:, -first : -first + width - 1 + first]
+    inside = padded.shape[3:]
+    matrix = np.zeros((rows.matrices.shape[1], width, rows.matrices.shape[2]))
+    for shift, entries in zip(rows.shifts, rows.matrices, strict=True):
+        matrix[:, shift - first] = entries
+    matrix = matrix.reshape(len(matrix), -1)
+    rest = prod(inside)
+    modes = len(matrix) // rows.pieces
+    result = np.empty((len(flat), modes, *inside[: dim - 1], count, rows.pieces, *inside[dim - 1 :]))
+    across, along, unit = padded.strides[1], rest * padded.itemsize, padded.itemsize
+    windows = np.lib.stride_tricks.as_strided(
+        padded, (len(flat), count, matrix.shape[1], rest), (padded.strides[0], across, along, unit)
+    )
+    step = max(1, min(count, _BLOCK_VALUES // (len(matrix) * rest)))
+    for k in range(len(flat)):
+        for start in range(0, count, step):
+            product = np.matmul(matrix, windows[k, start : start + step])
+            product = product.reshape(len(product), rows.pieces, modes, *inside)
+            target = result[(k, *(slice(None),) * dim, slice(start, start + step))]
+            target[...] = np.moveaxis(product, (0, 1), (dim, dim + 1))
+    return result.reshape(*leading, *result.shape[1 : 1 + dim], count * rows.pieces, *inside[dim - 1 :])

@@ -15,12 +15,13 @@ from stfem.timestepping.stepper import ODE, Array, Stepper
 class Node:
     """The discrete solution at one time and its rate of change: t_n, U_n, F_n = H(t_n,U_n) + P(t_n,U_n) (T2).
 
-    The arrays are read-only.
+    The arrays are read-only.  ``acceleration`` is d²U/dt²(t_n) = dF/dt, where a consumer has added it.
     """
 
     time: float
     values: Array
     rate: Array
+    acceleration: Array | None = None
 
 
 class NonFiniteError(FloatingPointError):

@@ -79,11 +79,16 @@ def test_lifted_solution_has_the_same_estimate(dim, factory, order):
     options = {"degree": 1, "dt": 0.002, "estimator": SplitEstimator(Siac(order), spacing=1)}
     line = certify(problem, cells=6, **options)
     wide = certify(lifted(problem, dim), cells=(6, *(2, 1)[: dim - 1]), **options)
-    for name in ("bound", "bound_final", "bound_energy", "bound_l1", "error", "error_dg", "error_energy"):
+    for name in ("error", "error_dg", "error_energy"):
         assert getattr(wide, name) == pytest.approx(getattr(line, name), rel=1e-8), name
-    assert wide.enclosure == pytest.approx(line.enclosure, rel=1e-8)
+    # the constants in the bound of what interpolation in time leaves grow with the dimension
+    temporal = wide.parts["temporal"]
+    assert temporal < 2e-3
+    for name in ("bound", "bound_final", "bound_energy", "bound_l1"):
+        assert getattr(wide, name) == pytest.approx(getattr(line, name), rel=1e-8 + temporal), name
+    assert wide.enclosure == pytest.approx(line.enclosure, rel=1e-8 + temporal)
     sums = wide.indicators_sq.sum(axis=tuple(range(1, dim)))
-    np.testing.assert_allclose(sums, line.indicators_sq, rtol=1e-7)
+    np.testing.assert_allclose(sums, line.indicators_sq, rtol=1e-7 + 2.0 * temporal)
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-3, 0.5])

@@ -1,0 +1,167 @@
+"""What interpolation in time leaves between the nodes, from unfiltered node data alone (T2, T4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from stfem.data import Slab
+from stfem.reconstruction import ReconstructedSlab
+from stfem.spaces.legendre import gauss, legendre_values
+from stfem.spaces.stencil import Array
+
+#: Cells taken at once, to stay in the cache.
+_BLOCK_CELLS = 1 << 11
+#: Modes in time of the rate whose size is told.
+_RATES = 3
+
+
+class TimeDefect:
+    """Time modes c_a of the interpolant U^t of the scheme's values, and the defect τ of its rate.
+
+    U^t(t) = Σ_a c_a L_a(s), L_a the orthonormal Legendre polynomials of the slab, s ∈ [0, 1];
+    τ = dU^t/dt − I(F_n, A_n), I the Hermite interpolation of U^t applied to the rates and their derivatives.
+
+    Parameters
+    ----------
+    slab
+        Its nodes carry accelerations.
+    dim, cell_measure
+        Of the scheme's grid.
+    """
+
+    def __init__(self, slab: ReconstructedSlab, dim: int, cell_measure: float) -> None:
+        nodes = [entry.node for entry in slab.nodes]
+        self._dim, self._measure, self._duration = dim, cell_measure, slab.time.duration
+        self._arrays = [
+            array
+            for node in nodes
+            for array in (node.values, node.rate, node.acceleration)
+            if array is not None
+        ]
+        value, rate = slab.value_modes, slab.rate_modes
+        self._modes, self._defect = np.zeros((2, len(value), len(self._arrays)))
+        self._modes[:, 0::3], self._modes[:, 1::3] = value[:, 0::2], value[:, 1::2]
+        self._defect[:, 0::3] = rate[:, 0::2]
+        self._defect[:, 1::3] = rate[:, 1::2] - value[:, 0::2]
+        self._defect[:, 2::3] = -value[:, 1::2]
+        self._rates = np.zeros((_RATES, len(self._arrays)))
+        self._rates[:, 0::3], self._rates[:, 1::3] = rate[:_RATES, 0::2], rate[:_RATES, 1::2]
+
+    @cached_property
+    def _plain(self) -> tuple[Array, Array]:
+        """Norms of the modes of U^t, of τ and of dU^t/dt; suprema of the first."""
+        shape, count = self._arrays[0].shape, len(self._modes)
+        cells = prod(shape[-self._dim :])
+        heights = peaks(shape[: -self._dim], self._dim).ravel()
+        rows = np.concatenate([self._modes, self._defect, self._rates])
+        squares, sups = np.zeros(len(rows)), np.zeros(count)
+        for start in range(0, cells, _BLOCK_CELLS):
+            block = np.stack(
+                [a.reshape(-1, cells)[:, start : start + _BLOCK_CELLS] for a in self._arrays]
+            )
+            combined = (rows @ block.reshape(len(block), -1)).reshape(len(rows), len(heights), -1)
+            squares += np.einsum("kmc,kmc->k", combined, combined)
+            sups = np.maximum(sups, (heights @ np.abs(combined[:count])).max(axis=1))
+        return np.sqrt(self._measure * squares), sups
+
+    @property
+    def sizes(self) -> Array:
+        """‖c_a‖ in L²(Ω), a = 0, 1, …"""
+        return self._plain[0][: len(self._modes)]
+
+    @property
+    def sups(self) -> Array:
+        """Bounds of sup|c_a|."""
+        return self._plain[1]
+
+    @property
+    def rate(self) -> float:
+        """‖τ‖ in L²(slab × Ω)."""
+        return float(np.sqrt(self._duration) * np.linalg.norm(self._plain[0][len(self._modes) : -_RATES]))
+
+    @property
+    def rates(self) -> Array:
+        """Norms in L²(slab × Ω) of the first modes in time of dU^t/dt."""
+        return np.asarray(np.sqrt(self._duration) * self._plain[0][-_RATES:])
+
+    @property
+    def mean(self) -> float:
+        """Size of ∫_Ω τ in L²(slab), all components together."""
+        first = [a[(slice(None), *(0,) * self._dim)].reshape(len(a), -1).sum(axis=1) for a in self._arrays]
+        means = self._measure * (self._defect @ np.stack(first))
+        return float(np.sqrt(self._duration) * np.linalg.norm(means))
+
+    def modes(self) -> Iterator[Array]:
+        """c_0, c_1, …"""
+        return (self._combined(row) for row in self._modes)
+
+    def rate_modes(self) -> Iterator[Array]:
+        """Time modes of τ, which count with the duration of the slab in L²(slab × Ω)."""
+        return (self._combined(row) for row in self._defect)
+
+    def _combined(self, weights: Array) -> Array:
+        total = np.zeros_like(self._arrays[0])
+        for weight, array in zip(weights, self._arrays, strict=True):
+            if weight != 0.0:
+                total += weight * array
+        return total
+
+
+def peaks(shape: tuple[int, ...], dim: int) -> Array:
+    """Largest values Π√(2k_i + 1) of the basis functions, shaped like the modes ``(m, p_1, …, p_d)``."""
+    result = np.ones(shape)
+    for i in range(dim):
+        axis = len(shape) - dim + i
+        heights = np.sqrt(2.0 * np.arange(shape[axis]) + 1.0)
+        result *= heights.reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class InterpolationError:
+    """Errors of one slab's Hermite interpolation I for functions of time alone.
+
+    Parameters
+    ----------
+    time
+        Slab.
+    nodes
+        Node times.
+    value_modes
+        Node data to modes in time.
+    """
+
+    time: Slab
+    nodes: Array
+    value_modes: Array
+
+    @cached_property
+    def smooth(self) -> float:
+        """C with |f − If| ≤ C sup|f^{(2k)}| on the slab: max Π(t − t_n)²/(2k)!, Π bounded factor by factor."""
+        start, stop = self.time.start, self.time.stop
+        log = 2.0 * np.log(0.25 * (stop - start) ** 2)
+        for t in self.nodes:
+            if t not in (start, stop):
+                log += 2.0 * np.log(max(abs(t - start), abs(t - stop)))
+        return float(np.exp(log - np.log(np.arange(1.0, 2 * len(self.nodes) + 1)).sum()))
+
+    @cached_property
+    def products(self) -> Array:
+        """‖(id − I)(L_a L_b)‖ in L²(0, 1), zero for a + b < 2k."""
+        degree = len(self.value_modes) - 1
+        local = (self.nodes - self.time.start) / self.time.duration
+        values, slopes = (legendre_values(degree, local, k) for k in range(2))
+        data = np.empty((len(self.value_modes), degree + 1, degree + 1))
+        data[0::2] = values[:, :, None] * values[:, None, :]
+        mixed = slopes[:, :, None] * values[:, None, :]
+        data[1::2] = (mixed + mixed.transpose(0, 2, 1)) / self.time.duration
+        points, weights = gauss(2 * degree + 1)
+        basis = legendre_values(degree, points)
+        gap = basis[:, :, None] * basis[:, None, :] - np.tensordot(basis @ self.value_modes, data, 1)
+        a, b = np.indices(gap.shape[1:])
+        return np.where(a + b > degree, np.sqrt(np.tensordot(weights, gap**2, 1)), 0.0)
