@@ -30,7 +30,8 @@ def test_certify_prints_the_bound_and_writes_files(tmp_path, capsys):
         (["nothing"], "expected one of linear_advection_diffusion"),
         (["viscous_burgers", "--eps", "-1"], "got"),
         (["viscous_burgers", "--cells", "0"], "expected at least 1"),
-        (["viscous_burgers", "--degree", "-1"], "expected at least 0"),
+        (["viscous_burgers", "--degree", "-1"], "degree: expected 0 to 5, got -1"),
+        (["viscous_burgers", "--degree", "9"], "degree: expected 0 to 5, got 9"),
         (["burgers_cole_hopf", "--dim", "1"], "got dim"),
     ],
 )

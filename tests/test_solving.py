@@ -227,7 +227,8 @@ def test_progress(capsys):
         ({"dt": 0.0}, ValueError, "dt"),
         ({"dt": math.nan}, ValueError, "dt"),
         ({"cfl": -1.0}, ValueError, "cfl"),
-        ({"degree": -1}, ValueError, "degree"),
+        ({"degree": -1}, ValueError, "degree: expected 0 to 5, got -1"),
+        ({"degree": 9}, ValueError, "degree: expected 0 to 5, got 9"),
         ({"cells": 0}, ValueError, "cells"),
     ],
 )
