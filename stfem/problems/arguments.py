@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["LARGEST", "check_dim", "check_eps", "check_number"]
+__all__ = ["LARGEST", "check_dim", "checked_eps", "checked_number"]
 
 #: Times, their reciprocals and diffusions are squared and multiplied with data: these must stay finite.
 LARGEST = 1e100
 
 
-def check_number(name: str, value: object, kind: str, least: float, most: float = LARGEST) -> None:
-    """Raise unless least ≤ value ≤ most.
+def checked_number(name: str, value: object, kind: str, least: float, most: float = LARGEST) -> float:
+    """The value as a float, if least ≤ value ≤ most.
 
     Parameters
     ----------
@@ -29,8 +29,10 @@ def check_number(name: str, value: object, kind: str, least: float, most: float 
     """
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name}: expected a number, got {value!r}")
-    if not least <= value <= most:
+    number = value.item() if isinstance(value, np.generic) else value
+    if not least <= number <= most:
         raise ValueError(f"{name}: expected {kind} from {least:g} to {most:g}, got {value}")
+    return float(number)
 
 
 def check_dim(dim: object, allowed: tuple[int, ...]) -> None:
@@ -42,6 +44,6 @@ def check_dim(dim: object, allowed: tuple[int, ...]) -> None:
         raise ValueError(f"dim: expected one of {numbers}, got {dim}")
 
 
-def check_eps(eps: object) -> None:
-    """Raise unless ε is a diffusion, 0 included."""
-    check_number("eps", eps, "a diffusion", 0.0)
+def checked_eps(eps: object) -> float:
+    """ε as a float, if it is a diffusion, 0 included."""
+    return checked_number("eps", eps, "a diffusion", 0.0)

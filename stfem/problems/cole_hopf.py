@@ -9,7 +9,7 @@ import numpy as np
 from stfem.data import sine
 from stfem.data.base import Array
 from stfem.equations import Burgers
-from stfem.problems.arguments import check_number
+from stfem.problems.arguments import checked_number
 from stfem.problems.domain import Torus
 from stfem.problems.problem import Problem
 
@@ -42,7 +42,7 @@ def burgers_cole_hopf(eps: float = 0.02, final_time: float = 0.1) -> Problem:
     ValueError, TypeError
         For arguments out of range or of another type, and a T up to which the mean values cannot be resolved.
     """
-    check_number("eps", eps, "positive,", *_RANGE)
+    eps = checked_number("eps", eps, "positive,", *_RANGE)
 
     def exact(x: Array, t: float) -> Array:
         return _means(x[0], t, eps)[0]
@@ -80,9 +80,7 @@ def _means(x: Array, t: float, eps: float) -> tuple[Array, Array]:
         if all(_settled(a, b) for a, b in zip(old, new, strict=True)):
             return new[0].reshape(x.shape), new[1].reshape(x.shape)
         old = new
-    raise ValueError(
-        f"burgers_cole_hopf: expected t, eps with computable means, got t = {t:g}, eps = {eps:g}"
-    )
+    raise ValueError(f"burgers_cole_hopf: expected a smaller t/eps or t·eps, got t = {t:g}, eps = {eps:g}")
 
 
 def _settled(old: Array, new: Array) -> bool:

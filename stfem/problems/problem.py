@@ -12,7 +12,7 @@ from stfem.data import Data, as_data, checked_function
 from stfem.data.base import Array
 from stfem.data.callables import real_array
 from stfem.equations import Equation
-from stfem.problems.arguments import LARGEST, check_number
+from stfem.problems.arguments import LARGEST, checked_number
 from stfem.problems.domain import Torus
 
 __all__ = ["Problem"]
@@ -77,13 +77,13 @@ class Problem:
         if domain.dim != d:
             raise ValueError(f"domain: expected dimension {d} as of the equation, got {domain.dim}")
         # far below, the squares of rates of change overflow
-        check_number("final_time", final_time, "positive and finite,", 1.0 / LARGEST)
+        duration = checked_number("final_time", final_time, "positive and finite,", 1.0 / LARGEST)
         equation.check()
         fields = {
             "equation": equation,
             "domain": domain,
             "initial": as_data(initial, d, m, "initial", with_time=False),
-            "final_time": float(final_time),
+            "final_time": duration,
             "source": as_data(0.0 if source is None else source, d, m, "source"),
             "exact": None if exact is None else checked_function(exact, d, m, "exact"),
             "exact_gradient": None if exact_gradient is None else _Gradient(exact_gradient, d, m),
