@@ -44,7 +44,10 @@ def version() -> str:
 
 def _git(*arguments: str) -> str:
     return subprocess.run(
-        ["git", "-C", str(ROOT), *arguments], check=True, capture_output=True, text=True
+        ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.strip()
 
 
