@@ -22,7 +22,7 @@ from stfem.spaces.tensor import point_coordinates, values_at
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
 #: Parts of the bound and their colours, which differ in lightness as well.
 PARTS = {
-    "initial error": "#CCCCCC",
+    "initial error": "#888888",
     "hyperbolic residual, L² norm": "#56B4E9",
     "parabolic residual, dual norm": "#F0E442",
 }

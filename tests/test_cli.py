@@ -39,6 +39,10 @@ def test_certify_prints_the_bound_and_writes_files(tmp_path, capsys):
     [
         (["nothing"], "expected one of linear_advection_diffusion"),
         (["viscous_burgers", "--eps", "-1"], "got"),
+        (["viscous_burgers", "--eps", "nan"], "eps: expected a diffusion from 0 to 1e+100, got nan"),
+        (["viscous_burgers", "--eps", "inf"], "eps: expected a diffusion from 0 to 1e+100, got inf"),
+        (["viscous_burgers", "--dim", "4"], "dim: expected one of 1, 2, 3, got 4"),
+        (["viscous_burgers", "--final-time", "1e-300"], "final_time: expected positive and finite,"),
         (["viscous_burgers", "--cells", "0"], "expected at least 1"),
         (["viscous_burgers", "--degree", "-1"], "degree: expected 0 to 5, got -1"),
         (["viscous_burgers", "--degree", "9"], "degree: expected 0 to 5, got 9"),

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 import stfem
 from stfem.estimators import AllDualEstimator
@@ -92,6 +93,12 @@ def test_shares_of_the_parts_are_written_beside_their_names(results):
     parts = bound_parts(results[1])[::-1, -1]
     assert shares == pytest.approx(100.0 * parts / results[1].bound_final, abs=0.051)
     assert figure.axes[1].get_ylim() == (0.0, 100.0)
+
+
+def test_parts_differ_in_lightness():
+    """By a tenth of the way from black to white: grey print and colour-blind readers tell them apart."""
+    luma = sorted(np.array(to_rgb(colour)) @ [0.2126, 0.7152, 0.0722] for colour in PARTS.values())
+    assert np.diff(luma).min() > 0.1
 
 
 def test_infinite_bound_is_drawn():
