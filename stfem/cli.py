@@ -82,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--degree", type=int, default=2, help="polynomial degree, default 2")
     one.add_argument("--final-time", type=float, metavar="T", help="default that of the problem")
     one.add_argument("--json", type=Path, metavar="FILE", help="write the estimate as JSON")
-    one.add_argument("--plot", type=Path, metavar="FILE", help="write a picture of the bound over time")
+    one.add_argument(
+        "--plot", type=Path, metavar="FILE", help="write a picture of where the bound comes from"
+    )
     one.add_argument("--progress", action="store_true", help="show a progress bar")
     one.set_defaults(run=_certify)
 
@@ -120,6 +122,8 @@ def _certify(options: argparse.Namespace) -> int:
     if options.plot is not None and options.plot.suffix.lower() not in PICTURE_ENDINGS:
         endings = ", ".join(PICTURE_ENDINGS)
         raise ValueError(f"--plot: expected a file that ends in one of {endings}, got {options.plot}")
+    if options.plot is not None and options.plot == options.json:
+        raise ValueError(f"--plot: expected another file than --json, got {options.plot}")
     result = certify(factory(**chosen), cells=options.cells, degree=options.degree, progress=options.progress)
     print(f"{options.problem}, {result.solution}")
     print(result)

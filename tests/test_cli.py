@@ -99,6 +99,12 @@ def test_output_that_cannot_be_written_is_refused_before_the_run(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_one_file_for_both_outputs_is_refused(tmp_path, capsys, no_run):
+    target = str(tmp_path / "e.png")
+    assert main(["certify", "linear_advection_diffusion", "--json", target, "--plot", target]) == 2
+    assert f"--plot: expected another file than --json, got {target}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["e.PNG", "e.pdf", "e.svg"])
 def test_known_pictures(name, tmp_path):
     arguments = ["--dim", "1", "--cells", "4", "--degree", "1", "--final-time", "0.01"]
