@@ -3,29 +3,56 @@
 from __future__ import annotations
 
 import json
-import platform
+import subprocess
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy
-import scipy
 from tabulate import tabulate
 
 import stfem
+from stfem.provenance import versions
 
-RESULTS = Path(__file__).parent / "results"
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
 
 
-def provenance() -> dict[str, str]:
-    """Versions that a result depends on."""
-    return {
-        "stfem": stfem.__version__,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "machine": platform.machine(),
-    }
+def version() -> str:
+    """Version of the package that runs: that of this source tree with its commit, or of an installation.
+
+    A tree whose code differs from its commit is marked as ``dirty``.
+
+    Raises
+    ------
+    RuntimeError
+        Where the package is neither installed nor in this tree: a record must say what it measured.
+    """
+    if not Path(stfem.__file__).resolve().is_relative_to(ROOT):
+        if "unknown" in stfem.__version__:
+            raise RuntimeError(
+                f"stfem: expected an installation or the package in {ROOT}, got {stfem.__file__}"
+            )
+        return stfem.__version__
+    declared: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    if not (ROOT / ".git").exists():
+        return declared
+    commit = _git("rev-parse", "--short", "HEAD")
+    changed = _git("status", "--porcelain", "--", "stfem", "benchmarks", ":!benchmarks/results")
+    return f"{declared}+g{commit}{'.dirty' if changed else ''}"
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+
+
+#: Taken when a run starts: the tree may change before it ends.
+VERSIONS = versions() | {"stfem": version()}
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -38,7 +65,7 @@ def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
 def write(name: str, parameters: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], table: str) -> Path:
     """Write ``results/NAME.json`` and ``results/NAME.md``; returns the path of the former."""
     RESULTS.mkdir(exist_ok=True)
-    record = {"name": name, "versions": provenance(), "parameters": dict(parameters), "rows": list(rows)}
+    record = {"name": name, "versions": VERSIONS, "parameters": dict(parameters), "rows": list(rows)}
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(table.rstrip() + "\n", encoding="utf-8")

@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import inspect
+import io
+import os
 import sys
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
 from stfem import __version__
-from stfem.demo import QUICK, DemoParameters, run_demo
+from stfem.demo import FILES, QUICK, DemoParameters, run_demo
+from stfem.plotting import PICTURE_ENDINGS
 from stfem.problems import CATALOGUE
 from stfem.solving import certify
 from stfem.timestepping import NonFiniteError
 
+#: What a terminal that knows fewer characters shows in their place; letters of Greek appear by their names.
+_ASCII = {
+    "‖": "||",
+    "û": "u_hat",
+    "−": "-",
+    "–": "-",
+    "·": ".",
+    "…": "...",
+    "∇": "grad",
+    "√": "sqrt",
+    "≤": "<=",
+    "≥": ">=",
+    "→": "->",
+    "∞": "inf",
+    "∂": "d",
+    "∫": "int",
+    "×": "x",
+    "²": "^2",
+    "½": "1/2",
+    "ε": "eps",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code (2 for arguments that do not fit, 1 for a run that failed)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="stfem.readable")
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
@@ -52,7 +82,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--degree", type=int, default=2, help="polynomial degree, default 2")
     one.add_argument("--final-time", type=float, metavar="T", help="default that of the problem")
     one.add_argument("--json", type=Path, metavar="FILE", help="write the estimate as JSON")
-    one.add_argument("--plot", type=Path, metavar="FILE", help="write a picture of the bound over time")
+    one.add_argument(
+        "--plot", type=Path, metavar="FILE", help="write a picture of where the bound comes from"
+    )
     one.add_argument("--progress", action="store_true", help="show a progress bar")
     one.set_defaults(run=_certify)
 
@@ -62,7 +94,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    options.output.mkdir(parents=True, exist_ok=True)
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--output: expected a folder, got {options.output} ({error.strerror})") from None
+    for name in FILES:
+        _check_file("--output", options.output / name)
     run_demo(QUICK if options.quick else DemoParameters(), options.output, print)
     return 0
 
@@ -79,6 +116,14 @@ def _certify(options: argparse.Namespace) -> int:
             raise ValueError(
                 f"--{name}: expected one of {', '.join(accepted)} for {options.problem}, got {name}"
             )
+    for name, path in (("--json", options.json), ("--plot", options.plot)):
+        if path is not None:
+            _check_file(name, path)
+    if options.plot is not None and options.plot.suffix.lower() not in PICTURE_ENDINGS:
+        endings = ", ".join(PICTURE_ENDINGS)
+        raise ValueError(f"--plot: expected a file that ends in one of {endings}, got {options.plot}")
+    if options.plot is not None and options.plot == options.json:
+        raise ValueError(f"--plot: expected another file than --json, got {options.plot}")
     result = certify(factory(**chosen), cells=options.cells, degree=options.degree, progress=options.progress)
     print(f"{options.problem}, {result.solution}")
     print(result)
@@ -89,12 +134,41 @@ def _certify(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_file(option: str, path: Path) -> None:
+    """Raise ValueError unless a file can be written there: better now than after the run."""
+    if path.is_dir():
+        raise ValueError(f"{option}: expected a file, got the folder {path}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{option}: expected a file in an existing folder, got {path}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f"{option}: expected a place that may be written to, got {path}")
+
+
 def _problems(options: argparse.Namespace) -> int:
     width = max(map(len, CATALOGUE))
     for name, factory in CATALOGUE.items():
         lines = (inspect.getdoc(factory) or "").splitlines()
         print(f"{name:{width}}  {lines[0] if lines else ''}")
     return 0
+
+
+def _readable(error: UnicodeError) -> tuple[str, int]:
+    """Handler of characters that the encoding of a stream does not have."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_ascii, error.object[error.start : error.end])), error.end
+
+
+def _ascii(character: str) -> str:
+    name = unicodedata.name(character, "")
+    if character in _ASCII:
+        return _ASCII[character]
+    if name.startswith("GREEK"):
+        return name.split()[-1].lower()
+    return unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode() or "?"
+
+
+codecs.register_error("stfem.readable", _readable)
 
 
 if __name__ == "__main__":

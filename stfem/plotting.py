@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
@@ -18,10 +20,23 @@ from stfem.spaces.tensor import point_coordinates, values_at
 
 #: Colours of Okabe and Ito, told apart by colour-blind readers and in grey print.
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
+#: Parts of the bound and their colours, which differ in lightness as well.
+PARTS = {
+    "initial error": "#888888",
+    "hyperbolic residual, L² norm": "#56B4E9",
+    "parabolic residual, dual norm": "#F0E442",
+}
+#: Endings of pictures that can be written; what TeX would have to set is left out.
+PICTURE_ENDINGS = tuple(
+    f".{name}" for name in sorted(FigureCanvasBase.get_supported_filetypes()) if name != "pgf"
+)
 
 
 def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
-    """Bound over time, and the shares of the residual parts added on every slab.
+    """Where the bound comes from: its parts over time, in units of u and in per cent.
+
+    The initial error, the hyperbolic residual (L²) and the parabolic residual (dual norm) are stacked and add
+    up to the bound at every time; the true error, where it is known, is the dashed line below.
 
     Parameters
     ----------
@@ -35,23 +50,49 @@ def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
     matplotlib.figure.Figure
     """
     history = estimate.history
-    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
-    upper, lower = figure.subplots(2, 1, sharex=True)
-    time = history["time"]
-    upper.plot(time, history["bound"], color=BLUE, label="bound of ‖u − û‖ at t")
+    parts = bound_parts(estimate)
+    bound = parts.sum(axis=0)
+    time = np.concatenate([[0.0], history["time"]])[: len(bound)]
+    percent = 100.0 * np.divide(parts, bound, out=np.zeros_like(parts), where=bound > 0.0)
+    figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    lines = upper.plot(time, bound, color="black", label="bound of ‖u − û‖ at time t")
     if "error" in history:
-        upper.plot(time, history["error"], color=ORANGE, ls="--", label="true ‖u − û‖ at t")
+        known = history["time"], history["error"]
+        lines += upper.plot(*known, ".--", color=ORANGE, ms=4, clip_on=False, label="true ‖u − û‖ at time t")
+    upper.stackplot(time, parts, colors=PARTS.values(), lw=0)
     upper.set_ylabel("L² norm (units of u)")
     upper.set_ylim(bottom=0.0)
-    upper.legend(frameon=False)
-    lower.fill_between(
-        time, 0.0, np.cumsum(history["alpha"]), color=BLUE, alpha=0.5, lw=0, label="hyperbolic, Σα"
-    )
-    lower.plot(time, np.sqrt(np.cumsum(history["beta"])), color=ORANGE, label="parabolic, √Σβ")
-    lower.set_xlabel("time t (units of the problem)")
-    lower.set_ylabel("residual parts (units of u)")
-    lower.legend(frameon=False)
+    upper.ticklabel_format(axis="y", scilimits=(-3, 3))
+    areas = lower.stackplot(time, percent, colors=PARTS.values(), lw=0)
+    for area, name, share in zip(areas, PARTS, percent[:, -1], strict=True):
+        area.set_label(f"{name}: {share:.1f} % at t = {time[-1]:g}")
+    lower.set(xlabel="time t (units of the problem)", ylabel="share of the bound (%)", ylim=(0.0, 100.0))
+    lower.set_xlim(0.0, history["time"][-1])
+    if len(bound) <= len(history["time"]):
+        upper.set_title(f"the bound is infinite after t = {time[-1]:g}", fontsize=10)
+    figure.legend(handles=[*lines, *reversed(areas)], loc="outside lower center", frameon=False)
     return _written(figure, path)
+
+
+def bound_parts(estimate: Estimate) -> Array:
+    """Initial, hyperbolic and parabolic part of the bound at 0 and at the ends of slabs, ``(3, 1 + slabs)``.
+
+    A slab adds α to the second and √(z² + β) − z to the third, z the bound at its start; growth and decay
+    multiply all parts alike (T4.2), so that they sum to the bound at its end. Nothing follows an
+    infinite one.
+    """
+    history = estimate.history
+    alpha, beta, bound = history["alpha"], history["beta"], history["bound"]
+    current = np.array([estimate.parts["initial"], 0.0, 0.0])
+    rows = [current]
+    for n in range(int(np.isfinite(bound).cumprod().sum())):
+        start = current.sum()
+        current = current + np.array([0.0, alpha[n], np.hypot(start, np.sqrt(beta[n])) - start])
+        end = current.sum()
+        current = current * (bound[n] / end if end > 0.0 else 0.0)
+        rows.append(current)
+    return np.array(rows).T
 
 
 def plot_solution(solution: Solution, path: str | Path | None = None, points: int = 8) -> Figure:
@@ -134,6 +175,10 @@ def plot_demo(rows: Sequence[dict[str, Any]], slope: float, path: str | Path | N
         label=rf"unsplit, dual norm: grows like $\varepsilon^{{{slope:.2f}}}$",
     )
     axes.loglog(eps, [row["effectivity"] for row in positive], "o-", color=BLUE, label="split (stfem)")
+    # half a decade below the unsplit curve, through its value at the least ε
+    reference = unsplit[-1] / math.sqrt(10.0) * np.sqrt(eps[-1] / eps)
+    shown = reference >= 1.0
+    axes.loglog(eps[shown], reference[shown], "--", color=GREY, lw=1.2, label=r"slope $-1/2$, for comparison")
     axes.axhline(1.0, color=GREY, lw=0.8, ls=":", label="the true error")
     without = [row for row in rows if row["eps"] == 0.0]
     if without:

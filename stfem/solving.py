@@ -53,7 +53,7 @@ def solve(
     cells
         Cells per direction, one number or one per direction.
     degree
-        Polynomial degree q of Q_q.
+        Polynomial degree q of Q_q, 0 to 5.
     dt
         Upper limit of the time step. Default: from the CFL rule.
     cfl

@@ -36,7 +36,8 @@ MAY_IMPORT = {
     "testing": ("solving",),
     "plotting": ("io",),
     "": ("plotting", "testing", "solving"),  # stfem/__init__.py, the public names
-    "demo": ("", "plotting"),
+    "provenance": ("",),
+    "demo": ("", "plotting", "provenance"),
     "cli": ("demo",),
     "__main__": ("cli",),
 }

@@ -1,10 +1,20 @@
+import ast
+import inspect
+import io
 import json
 import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from stfem import cli
 from stfem.cli import main
 from stfem.problems import CATALOGUE
+from stfem.provenance import versions
 
 
 def test_problems_lists_every_name(capsys):
@@ -29,8 +39,13 @@ def test_certify_prints_the_bound_and_writes_files(tmp_path, capsys):
     [
         (["nothing"], "expected one of linear_advection_diffusion"),
         (["viscous_burgers", "--eps", "-1"], "got"),
+        (["viscous_burgers", "--eps", "nan"], "eps: expected a diffusion from 0 to 1e+100, got nan"),
+        (["viscous_burgers", "--eps", "inf"], "eps: expected a diffusion from 0 to 1e+100, got inf"),
+        (["viscous_burgers", "--dim", "4"], "dim: expected one of 1, 2, 3, got 4"),
+        (["viscous_burgers", "--final-time", "1e-300"], "final_time: expected positive and finite,"),
         (["viscous_burgers", "--cells", "0"], "expected at least 1"),
-        (["viscous_burgers", "--degree", "-1"], "expected at least 0"),
+        (["viscous_burgers", "--degree", "-1"], "degree: expected 0 to 5, got -1"),
+        (["viscous_burgers", "--degree", "9"], "degree: expected 0 to 5, got 9"),
         (["burgers_cole_hopf", "--dim", "1"], "got dim"),
     ],
 )
@@ -41,11 +56,132 @@ def test_bad_arguments_are_explained(arguments, message, capsys):
     assert captured.out == ""
 
 
-def test_unwritable_output_is_an_error_and_no_traceback(tmp_path, capsys):
-    target = tmp_path / "missing" / "e.json"
+@pytest.fixture
+def no_run(monkeypatch):
+    """Paths are looked at before anything is computed."""
+
+    def computed(*arguments, **options):
+        raise AssertionError("computed before the paths were checked")
+
+    monkeypatch.setattr(cli, "certify", computed)
+    monkeypatch.setattr(cli, "run_demo", computed)
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--json", "missing/e.json", "--json: expected a file in an existing folder, got {}"),
+        ("--plot", "missing/e.png", "--plot: expected a file in an existing folder, got {}"),
+        ("--json", "file/e.json", "--json: expected a file in an existing folder, got {}"),
+        ("--json", "folder", "--json: expected a file, got the folder {}"),
+        ("--plot", "folder.png", "--plot: expected a file, got the folder {}"),
+        ("--json", "locked/e.json", "--json: expected a place that may be written to, got {}"),
+        ("--json", "locked.json", "--json: expected a place that may be written to, got {}"),
+        ("--plot", "e.xyz", "--plot: expected a file that ends in one of .*.pdf, .*.png, .*, got {}"),
+        ("--plot", "e", "--plot: expected a file that ends in one of .*, got {}"),
+    ],
+)
+def test_output_that_cannot_be_written_is_refused_before_the_run(
+    option, name, message, tmp_path, capsys, monkeypatch, no_run
+):
+    for folder in ("folder", "folder.png", "locked"):
+        (tmp_path / folder).mkdir()
+    for file in ("file", "locked.json"):
+        (tmp_path / file).touch()
+    allowed = os.access  # the superuser may write everywhere
+    monkeypatch.setattr(os, "access", lambda path, mode: "locked" not in path.name and allowed(path, mode))
+    before = sorted(tmp_path.rglob("*"))
+    target = tmp_path / name
+    assert main(["certify", "linear_advection_diffusion", option, str(target)]) == 2
+    captured = capsys.readouterr()
+    assert re.fullmatch("stfem: " + message.format(re.escape(str(target))), captured.err.strip())
+    assert captured.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_one_file_for_both_outputs_is_refused(tmp_path, capsys, no_run):
+    target = str(tmp_path / "e.png")
+    assert main(["certify", "linear_advection_diffusion", "--json", target, "--plot", target]) == 2
+    assert f"--plot: expected another file than --json, got {target}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["e.PNG", "e.pdf", "e.svg"])
+def test_known_pictures(name, tmp_path):
     arguments = ["--dim", "1", "--cells", "4", "--degree", "1", "--final-time", "0.01"]
-    assert main(["certify", "linear_advection_diffusion", *arguments, "--json", str(target)]) == 1
-    assert "missing" in capsys.readouterr().err
+    target = tmp_path / name
+    assert main(["certify", "linear_advection_diffusion", *arguments, "--plot", str(target)]) == 0
+    assert target.stat().st_size > 1000
+
+
+def test_demo_that_cannot_write_is_refused_before_the_run(tmp_path, capsys, no_run):
+    (tmp_path / "file").touch()
+    (tmp_path / "stfem_demo.png").mkdir()
+    for output, message in (
+        (tmp_path / "file", "--output: expected a folder, got"),
+        (tmp_path / "file" / "inside", "--output: expected a folder, got"),
+        (tmp_path, "--output: expected a file, got the folder"),
+    ):
+        assert main(["demo", "--output", str(output)]) == 2
+        assert message in capsys.readouterr().err
+
+
+SMALL = ["--dim", "1", "--cells", "4", "--degree", "1", "--final-time", "0.01"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["problems"], ["u^2/2", "sin 2pix"]),
+        (["certify", "viscous_burgers", *SMALL], ["sup ||u-u_hat||", "guaranteed"]),
+        (["certify", "‖"], ["stfem: problem: expected one of", "got '||'"]),
+    ],
+)
+def test_ascii_terminal(arguments, words, monkeypatch):
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True) for _ in range(2)]
+    monkeypatch.setattr(sys, "stdout", streams[0])
+    monkeypatch.setattr(sys, "stderr", streams[1])
+    assert main(arguments) == (2 if arguments[-1] == "‖" else 0)
+    text = b"".join(stream.buffer.getvalue() for stream in streams).decode("ascii")
+    assert all(word in text for word in words)
+    assert "?" not in text
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)
+def test_environment_without_unicode(variables):
+    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONUTF8", "PYTHONIOENCODING")}
+    command = [sys.executable, "-m", "stfem", "certify", "linear_advection_diffusion", *SMALL]
+    done = subprocess.run(command, env=kept | variables, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"sup ||u-u_hat||" in done.stdout
+    assert done.stdout.isascii()
+
+
+def test_demo_on_an_ascii_terminal(tmp_path, monkeypatch):
+    """Here in one process; the letters of its table are few."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert main(["demo", "--quick", "--output", str(tmp_path / "ε‖")]) == 0
+    stream.flush()
+    assert b"unsplit grows like" in stream.buffer.getvalue()
+    assert b"eps||" in stream.buffer.getvalue()
+
+
+def test_every_character_of_the_package_has_a_readable_form():
+    """Of all strings that are no docstrings, and of those lines that `stfem problems` prints."""
+    printed = "".join(inspect.getdoc(factory).splitlines()[0] for factory in CATALOGUE.values())
+    for path in Path(cli.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.Constant) and not isinstance(node, ast.Expr):
+                    printed += str(child.value)
+    strange = {character for character in printed if not character.isascii()}
+    assert {"‖", "ε", "∇"} <= strange
+    readable = "".join(map(cli._ascii, strange))
+    assert readable.isascii()
+    assert "?" not in readable
 
 
 def test_demo_shows_a_flat_and_a_growing_curve(tmp_path, capsys):
@@ -56,5 +192,8 @@ def test_demo_shows_a_flat_and_a_growing_curve(tmp_path, capsys):
     rows = record["rows"]
     assert max(row["effectivity"] for row in rows) < 1.2
     assert all(row["guaranteed"] and row["effectivity"] >= 1.0 for row in rows)
+    assert record["versions"] == versions()
+    assert set(record["versions"]) == {"stfem", "python", "numpy", "scipy", "platform"}
+    assert all(0.0 < row["seconds"] < 60.0 for row in rows)
     assert math.isinf(float(rows[-1]["bound_unsplit"]))
     assert (tmp_path / "out" / "stfem_demo.png").read_bytes().startswith(b"\x89PNG")

@@ -1,6 +1,8 @@
 """Some cases of benchmarks/random_cases.py, and what its check would notice."""
 
 import importlib
+import json
+import re
 import sys
 from dataclasses import replace
 from functools import cache
@@ -10,6 +12,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import stfem
 from stfem.residual import SlabNorms
 
 SEEDS = range(65, 90)  # a stretch of the 2,000 that takes little time
@@ -99,6 +102,32 @@ def test_waves_agree_with_the_data_of_the_library(cases):
         assert np.allclose(waves(axes, times)[i], waves.data()(points, t), rtol=1e-12, atol=1e-12)
         slope = waves.data().derivative(1)(points, t)
         assert np.allclose(waves(axes, times, 1)[i], slope, rtol=1e-12, atol=1e-12)
+
+
+def test_only_the_complete_run_is_recorded(cases, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(cases.records, "RESULTS", tmp_path)
+    monkeypatch.setattr(cases, "COMPLETE", range(SEEDS[0], SEEDS[0] + 2))
+    monkeypatch.setattr(cases, "outcomes", lambda seeds, workers: (row(cases, seed) for seed in seeds))
+    for arguments in (["--cases", "1"], ["--seed0", str(SEEDS[1])], ["--cases", "3"], ["--dry"]):
+        cases.main(arguments)
+        assert "nothing written" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+    cases.main([])
+    assert "nothing written" not in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["random_cases.json", "random_cases.md"]
+    record = json.loads((tmp_path / "random_cases.json").read_text(encoding="utf-8"))
+    assert [entry["seed"] for entry in record["rows"]] == [SEEDS[0], SEEDS[0] + 1]
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\+g[0-9a-f]+(\.dirty)?)?", record["versions"]["stfem"])
+
+
+def test_a_version_that_is_not_known_is_no_record(cases, monkeypatch, tmp_path):
+    monkeypatch.setattr(stfem, "__version__", "0+unknown")
+    assert "unknown" not in cases.records.version()  # the version of this source tree
+    monkeypatch.setattr(stfem, "__file__", str(tmp_path / "stfem" / "__init__.py"))
+    with pytest.raises(RuntimeError, match="expected an installation or the package in"):
+        cases.records.version()
+    monkeypatch.setattr(stfem, "__version__", "3.2.1")
+    assert cases.records.version() == "3.2.1"
 
 
 def test_a_case_that_raises_counts_as_failed(cases):

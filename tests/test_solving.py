@@ -106,6 +106,24 @@ def test_penalty_is_passed_on():
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 5])
+@pytest.mark.parametrize("factory", [linear_advection_diffusion, viscous_burgers])
+@pytest.mark.parametrize("eps", [1e-3, 0.1])
+def test_every_degree_in_two_dimensions(degree, factory, eps):
+    result = certify(factory(2, eps, 0.02), cells=4, degree=degree)
+    assert result.guaranteed
+    assert result.error * (1.0 - 1e-9) <= result.bound <= 1.3 * result.error
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1.0])
+@pytest.mark.parametrize("final_time", [1e-100, 1e-20])
+def test_tiny_final_times(eps, final_time):
+    """Nothing but the initial error is left of the bound."""
+    result = certify(linear_advection_diffusion(1, eps, final_time), cells=6, degree=2)
+    assert result.parts["initial"] * (1.0 - 1e-9) <= result.bound <= result.parts["initial"] * (1.0 + 1e-6)
+    assert result.error * (1.0 - 1e-9) <= result.bound
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 5])
 @pytest.mark.parametrize("eps", [0.0, 1e-3, 0.1])
 def test_every_degree(degree, eps):
     """Degree 0 included: bounds hold, and are sharp."""
@@ -227,7 +245,8 @@ def test_progress(capsys):
         ({"dt": 0.0}, ValueError, "dt"),
         ({"dt": math.nan}, ValueError, "dt"),
         ({"cfl": -1.0}, ValueError, "cfl"),
-        ({"degree": -1}, ValueError, "degree"),
+        ({"degree": -1}, ValueError, "degree: expected 0 to 5, got -1"),
+        ({"degree": 9}, ValueError, "degree: expected 0 to 5, got 9"),
         ({"cells": 0}, ValueError, "cells"),
     ],
 )

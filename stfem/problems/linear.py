@@ -11,8 +11,9 @@ import numpy as np
 from stfem.data import cosine, sine
 from stfem.data.base import Array
 from stfem.equations import AdvectionDiffusion
+from stfem.problems.arguments import check_dim, checked_eps
 from stfem.problems.domain import Torus
-from stfem.problems.manufactured import along, check_dim, fields, initial_value
+from stfem.problems.manufactured import along, fields, initial_value
 from stfem.problems.problem import Problem
 
 __all__ = ["linear_advection_diffusion", "sheared_pulse"]
@@ -37,8 +38,14 @@ def linear_advection_diffusion(dim: int = 2, eps: float = 1e-3, final_time: floa
         Diffusion parameter ε ≥ 0.
     final_time : float
         T.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
     """
     check_dim(dim, (1, 2, 3))
+    eps = checked_eps(eps)
     speeds = (1.0, 0.5, 0.25)[:dim]
     initial = reduce(mul, [sine(along(dim, 0)), *(cosine(along(dim, i)) for i in range(1, dim))])
     slopes = [initial.derivative(i) for i in range(dim)]
@@ -73,8 +80,14 @@ def sheared_pulse(dim: int = 2, eps: float = 1e-3, final_time: float = 1.0) -> P
         Diffusion parameter ε ≥ 0.
     final_time : float
         T.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
     """
     check_dim(dim, (2, 3))
+    eps = checked_eps(eps)
     velocity = [0.5 + sine(along(dim, (i - 1) % dim), amplitude=0.5) for i in range(dim)]
     hats = [0.5 + cosine(along(dim, i), -0.5 * _PI2, -math.pi, 0.5) for i in range(dim)]
     u = reduce(mul, [hat * hat for hat in hats])

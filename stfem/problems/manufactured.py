@@ -10,13 +10,7 @@ import numpy as np
 from stfem.data import Trigonometric
 from stfem.data.base import Array
 
-__all__ = ["along", "check_dim", "fields", "initial_value", "pruned"]
-
-
-def check_dim(dim: int, allowed: tuple[int, ...]) -> None:
-    """Raise ValueError unless the problem exists in `dim` dimensions."""
-    if dim not in allowed:
-        raise ValueError(f"dim: expected one of {', '.join(map(str, allowed))}, got {dim}")
+__all__ = ["along", "fields", "initial_value", "pruned"]
 
 
 def along(dim: int, direction: int) -> list[float]:

@@ -8,8 +8,9 @@ from operator import mul
 
 from stfem.data import Approximated, Trigonometric, cosine, sine
 from stfem.equations import Burgers, DiffusivePSystem
+from stfem.problems.arguments import check_dim, checked_eps
 from stfem.problems.domain import Torus
-from stfem.problems.manufactured import along, check_dim, fields, initial_value, pruned
+from stfem.problems.manufactured import along, fields, initial_value, pruned
 from stfem.problems.problem import Problem
 
 __all__ = ["diffusive_p_system", "viscous_burgers"]
@@ -34,8 +35,14 @@ def viscous_burgers(dim: int = 2, eps: float = 1e-3, final_time: float = 0.1) ->
         Diffusion parameter ε ≥ 0.
     final_time : float
         T.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
     """
     check_dim(dim, (1, 2, 3))
+    eps = checked_eps(eps)
     shifts = (-0.7, 0.4, -0.3)
     waves = [sine(along(dim, 0), _PI2 * shifts[0], amplitude=0.2)]
     waves += [cosine(along(dim, i), _PI2 * shifts[i]) for i in range(1, dim)]
@@ -69,8 +76,14 @@ def diffusive_p_system(dim: int = 2, eps: float = 1e-3, final_time: float = 0.05
         Diffusion parameter ε ≥ 0.
     final_time : float
         T.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
     """
     check_dim(dim, (1, 2, 3))
+    eps = checked_eps(eps)
     frequencies = tuple(_PI2 * shift for shift in (-0.3, 0.2, -0.1))
 
     def wave(amplitude: float, sines: tuple[bool, ...]) -> Trigonometric:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from stfem.data import Data, as_data, checked_function
 from stfem.data.base import Array
 from stfem.data.callables import real_array
 from stfem.equations import Equation
+from stfem.problems.arguments import LARGEST, checked_number
 from stfem.problems.domain import Torus
 
 __all__ = ["Problem"]
@@ -36,7 +36,7 @@ class Problem:
     initial : float, Data, callable u_0(x), or one per component
         Values of shape (m, ...), or x.shape[1:] for scalar equations. Attribute: tuple of m Data.
     final_time : float
-        T > 0.
+        T > 0, from 1e-100 to 1e100.
     source : float, Data, callable g(x, t), or one per component, optional
         Attribute: tuple of m Data, zero by default.
     exact : callable u(x, t), optional
@@ -76,16 +76,14 @@ class Problem:
         d, m = equation.dim, equation.components
         if domain.dim != d:
             raise ValueError(f"domain: expected dimension {d} as of the equation, got {domain.dim}")
-        if isinstance(final_time, bool) or not isinstance(final_time, (int, float, np.integer, np.floating)):
-            raise TypeError(f"final_time: expected a number, got {final_time!r}")
-        if not (math.isfinite(final_time) and final_time > 0.0):
-            raise ValueError(f"final_time: expected positive and finite, got {final_time}")
+        # far below, the squares of rates of change overflow
+        duration = checked_number("final_time", final_time, "positive and finite,", 1.0 / LARGEST)
         equation.check()
         fields = {
             "equation": equation,
             "domain": domain,
             "initial": as_data(initial, d, m, "initial", with_time=False),
-            "final_time": float(final_time),
+            "final_time": duration,
             "source": as_data(0.0 if source is None else source, d, m, "source"),
             "exact": None if exact is None else checked_function(exact, d, m, "exact"),
             "exact_gradient": None if exact_gradient is None else _Gradient(exact_gradient, d, m),

@@ -130,11 +130,11 @@ class NodeEvaluator:
         for block, columns in self._blocks():
             u = _cells(state, block, self._dim)
             linear, diffusive, _ = self._terms.local(u)
-            residual = _cells(rates, block, self._dim) + linear
+            rate = _cells(rates, block, self._dim)
+            residual = rate + linear
             if source is not None:
                 residual -= _cells(source, block, self._dim)
-            sums[:3] += [_squares(u), _squares(linear), _squares(diffusive)]
-            sums[3] += _squares(residual)
+            sums += [_squares(u), _squares(rate), _squares(linear), _squares(diffusive)]
             residual -= diffusive
             if self.points:
                 residual = self._at_points(residual)

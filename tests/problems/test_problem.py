@@ -76,7 +76,12 @@ def test_ones_per_component(value) -> None:
         ({"equation": "burgers"}, TypeError, "expected an Equation"),
         ({"final_time": 0.0}, ValueError, "final_time: expected positive"),
         ({"final_time": math.inf}, ValueError, "final_time: expected positive and finite"),
+        ({"final_time": math.nan}, ValueError, "final_time: expected positive and finite, .* got nan"),
+        ({"final_time": 1e-300}, ValueError, "final_time: expected .* from 1e-100 to .* got 1e-300"),
+        ({"final_time": 5e-324}, ValueError, "final_time: expected .* from 1e-100 to .* got 5e-324"),
+        ({"final_time": 1e300}, ValueError, r"final_time: expected .* to 1e\+100, got 1e\+300"),
         ({"final_time": "1"}, TypeError, "final_time: expected a number"),
+        ({"final_time": True}, TypeError, "final_time: expected a number, got True"),
         ({"exact": lambda x, t: np.ones(5)}, ValueError, "exact: expected"),
         ({"exact": 3.0}, TypeError, "exact: expected a callable"),
         (

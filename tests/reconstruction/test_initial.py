@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from stfem import Problem, Siac, Torus, equations
+from stfem import Problem, Siac, Torus, certify, equations
 from stfem.data import sine
 from stfem.problems import diffusive_p_system, linear_advection_diffusion
 from stfem.reconstruction import initial_corrected, initial_projection
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.tensor import norm_l2_sq
+from stfem.timestepping import ImplicitExplicitRungeKutta
 
 
 def mismatch(semi, bound, u):
@@ -78,6 +79,30 @@ def test_implicit_correction_with_a_full_matrix_and_odd_splines():
         math.sqrt(norm_l2_sq(semi.rhs_parabolic(0.0, initial_projection(semi)) - target, semi.grid))
         > 4 * defect
     )
+
+
+def in_units(length, time):
+    """Velocity 1, diffusion 1, T = 0.005 and the unit torus, all in units of length and time."""
+    eps, speed, wave = length**2 / time, length / time, 2.0 * math.pi / length
+
+    def exact(x, t):
+        return math.exp(-eps * wave**2 * t) * np.sin(wave * (x[0] - speed * t))
+
+    equation = equations.AdvectionDiffusion((speed,), eps)
+    return Problem(equation, Torus(length), sine(wave), 0.005 * time, exact=exact)
+
+
+@pytest.mark.parametrize(
+    ("length", "time"), [(1024.0, 1.0), (1.0, 2.0**14), (1.0, 2.0**-14), (128.0, 2.0**20)]
+)
+def test_other_units_give_the_same_effectivity(length, time):
+    """The weight of the rate of w is a time of the problem; a bare 1 changed the effectivity by 5 %."""
+    reference, scaled = (
+        certify(in_units(*units), cells=8, degree=2) for units in ((1.0, 1.0), (length, time))
+    )
+    assert isinstance(scaled.solution.stepper, ImplicitExplicitRungeKutta)
+    assert scaled.effectivity == pytest.approx(reference.effectivity, rel=1e-9)
+    assert scaled.bound == pytest.approx(math.sqrt(length) * reference.bound, rel=1e-9)
 
 
 def test_components_without_diffusion_and_unknown_derivatives():
