@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,4 +69,25 @@ def write(name: str, parameters: Mapping[str, Any], rows: Sequence[Mapping[str, 
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(table.rstrip() + "\n", encoding="utf-8")
+    return path
+
+
+def write_part(
+    name: str,
+    part: str,
+    parameters: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    table: Callable[[list[dict[str, Any]]], str],
+) -> Path:
+    """Replace one part of ``results/NAME.json`` and keep the others, each with the versions it was run with.
+
+    ``results/NAME.md`` is then the table of the rows of all parts. Returns the path of the former.
+    """
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    parts = json.loads(path.read_text(encoding="utf-8"))["parts"] if path.exists() else {}
+    parts[part] = {"versions": VERSIONS, "parameters": dict(parameters), "rows": list(rows)}
+    path.write_text(json.dumps({"name": name, "parts": parts}, indent=1) + "\n", encoding="utf-8")
+    everything = [row for stored in parts.values() for row in stored["rows"]]
+    (RESULTS / f"{name}.md").write_text(table(everything).rstrip() + "\n", encoding="utf-8")
     return path

@@ -3,12 +3,14 @@
 from stfem.problems.catalogue import CATALOGUE
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.domain import Torus
+from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
 from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
 from stfem.problems.problem import Problem
 
 __all__ = [
     "CATALOGUE",
+    "ExactData",
     "Problem",
     "Torus",
     "burgers_cole_hopf",

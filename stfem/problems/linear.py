@@ -6,14 +6,12 @@ import math
 from functools import reduce
 from operator import mul
 
-import numpy as np
-
 from stfem.data import cosine, sine
-from stfem.data.base import Array
 from stfem.equations import AdvectionDiffusion
 from stfem.problems.arguments import check_dim, checked_eps
 from stfem.problems.domain import Torus
-from stfem.problems.manufactured import along, fields, initial_value
+from stfem.problems.exact import ExactData
+from stfem.problems.manufactured import along, initial_value
 from stfem.problems.problem import Problem
 
 __all__ = ["linear_advection_diffusion", "sheared_pulse"]
@@ -47,21 +45,11 @@ def linear_advection_diffusion(dim: int = 2, eps: float = 1e-3, final_time: floa
     check_dim(dim, (1, 2, 3))
     eps = checked_eps(eps)
     speeds = (1.0, 0.5, 0.25)[:dim]
-    initial = reduce(mul, [sine(along(dim, 0)), *(cosine(along(dim, i)) for i in range(1, dim))])
-    slopes = [initial.derivative(i) for i in range(dim)]
-    rate = dim * eps * _PI2**2
-
-    def moved(x: Array, t: float) -> Array:
-        return x - t * np.reshape(speeds, (-1, *(1,) * (x.ndim - 1)))
-
-    def exact(x: Array, t: float) -> Array:
-        return math.exp(-rate * t) * initial(moved(x, t))
-
-    def gradient(x: Array, t: float) -> Array:
-        return math.exp(-rate * t) * np.stack([slope(moved(x, t)) for slope in slopes])
-
+    waves = [wave(along(dim, i), -_PI2 * speeds[i]) for i, wave in enumerate([sine, cosine, cosine][:dim])]
+    moving = reduce(mul, waves)
+    exact = ExactData([moving], decay=dim * eps * _PI2**2)
     equation = AdvectionDiffusion(speeds, eps)
-    return Problem(equation, Torus((1.0,) * dim), initial, final_time, exact=exact, exact_gradient=gradient)
+    return Problem(equation, Torus((1.0,) * dim), initial_value(moving), final_time, exact=exact)
 
 
 def sheared_pulse(dim: int = 2, eps: float = 1e-3, final_time: float = 1.0) -> Problem:
@@ -94,6 +82,5 @@ def sheared_pulse(dim: int = 2, eps: float = 1e-3, final_time: float = 1.0) -> P
     source = u.time_derivative()
     for i in range(dim):
         source = source + velocity[i] * u.derivative(i) - eps * u.derivative(i).derivative(i)
-    exact, gradient = fields([u])
     equation = AdvectionDiffusion(tuple(velocity), eps)
-    return Problem(equation, Torus((1.0,) * dim), initial_value(u), final_time, source, exact, gradient)
+    return Problem(equation, Torus((1.0,) * dim), initial_value(u), final_time, source, exact=u)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from stfem.data import Trigonometric
-from stfem.data.base import Array
 
-__all__ = ["along", "fields", "initial_value", "pruned"]
+__all__ = ["along", "initial_value", "pruned"]
 
 
 def along(dim: int, direction: int) -> list[float]:
@@ -21,21 +19,6 @@ def along(dim: int, direction: int) -> list[float]:
 def initial_value(u: Trigonometric) -> Trigonometric:
     """The field u(·, 0), independent of time."""
     return Trigonometric(u.wavevectors, np.zeros(len(u.frequencies)), u.amplitudes)
-
-
-def fields(
-    components: Sequence[Trigonometric],
-) -> tuple[Callable[[Array, float], Array], Callable[[Array, float], Array]]:
-    """Functions (x, t) -> u of shape (m, ...) and (x, t) -> ∇u of shape (d, m, ...)."""
-    slopes = [[u.derivative(i) for u in components] for i in range(components[0].dim)]
-
-    def exact(x: Array, t: float) -> Array:
-        return np.stack([u(x, t) for u in components])
-
-    def gradient(x: Array, t: float) -> Array:
-        return np.stack([np.stack([slope(x, t) for slope in row]) for row in slopes])
-
-    return exact, gradient
 
 
 def pruned(u: Trigonometric, allowance: float) -> tuple[Trigonometric, float]:

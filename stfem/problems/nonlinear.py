@@ -10,7 +10,7 @@ from stfem.data import Approximated, Trigonometric, cosine, sine
 from stfem.equations import Burgers, DiffusivePSystem
 from stfem.problems.arguments import check_dim, checked_eps
 from stfem.problems.domain import Torus
-from stfem.problems.manufactured import along, fields, initial_value, pruned
+from stfem.problems.manufactured import along, initial_value, pruned
 from stfem.problems.problem import Problem
 
 __all__ = ["diffusive_p_system", "viscous_burgers"]
@@ -50,10 +50,7 @@ def viscous_burgers(dim: int = 2, eps: float = 1e-3, final_time: float = 0.1) ->
     source = u.time_derivative()
     for i in range(dim):
         source = source + u * u.derivative(i) - eps * u.derivative(i).derivative(i)
-    exact, gradient = fields([u])
-    return Problem(
-        Burgers(dim, eps), Torus((1.0,) * dim), initial_value(u), final_time, source, exact, gradient
-    )
+    return Problem(Burgers(dim, eps), Torus((1.0,) * dim), initial_value(u), final_time, source, exact=u)
 
 
 def diffusive_p_system(dim: int = 2, eps: float = 1e-3, final_time: float = 0.05) -> Problem:
@@ -106,15 +103,13 @@ def diffusive_p_system(dim: int = 2, eps: float = 1e-3, final_time: float = 0.05
             rest = rest - eps * v[i].derivative(j).derivative(j)
         source.append(Approximated(slope + rest, slope_remainder + dropped))
     components = [1.0 + s, *v]
-    exact, gradient = fields(components)
     return Problem(
         DiffusivePSystem(eps, dim, lower=0.85, upper=1.15),
         Torus((1.0,) * dim),
         tuple(initial_value(component) for component in components),
         final_time,
         tuple(source),
-        exact,
-        gradient,
+        exact=components,
     )
 
 

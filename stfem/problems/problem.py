@@ -14,6 +14,7 @@ from stfem.data.callables import real_array
 from stfem.equations import Equation
 from stfem.problems.arguments import LARGEST, checked_number
 from stfem.problems.domain import Torus
+from stfem.problems.exact import ExactData
 
 __all__ = ["Problem"]
 
@@ -39,10 +40,12 @@ class Problem:
         T > 0, from 1e-100 to 1e100.
     source : float, Data, callable g(x, t), or one per component, optional
         Attribute: tuple of m Data, zero by default.
-    exact : callable u(x, t), optional
-        Exact solution, if known; as attribute with values of shape (m, ...).
+    exact : Data, tuple of m Data, ExactData, or callable u(x, t), optional
+        Exact solution, if known; as attribute with values of shape (m, ...). Errors against Data need no
+        quadrature and are much cheaper.
     exact_gradient : callable, optional
         ∇u(x, t) of shape (d, m, ...), (d, ...) for scalar equations; as attribute always (d, m, ...).
+        Default: the derivatives of exact Data, where they are known.
 
     Raises
     ------
@@ -66,7 +69,7 @@ class Problem:
         initial: object,
         final_time: float,
         source: object = None,
-        exact: Callable[..., object] | None = None,
+        exact: object = None,
         exact_gradient: Callable[..., object] | None = None,
     ) -> None:
         if not isinstance(equation, Equation):
@@ -79,14 +82,17 @@ class Problem:
         # far below, the squares of rates of change overflow
         duration = checked_number("final_time", final_time, "positive and finite,", 1.0 / LARGEST)
         equation.check()
+        solution = None if exact is None else _exact(exact, d, m)
         fields = {
             "equation": equation,
             "domain": domain,
             "initial": as_data(initial, d, m, "initial", with_time=False),
             "final_time": duration,
             "source": as_data(0.0 if source is None else source, d, m, "source"),
-            "exact": None if exact is None else checked_function(exact, d, m, "exact"),
-            "exact_gradient": None if exact_gradient is None else _Gradient(exact_gradient, d, m),
+            "exact": solution,
+            "exact_gradient": _slopes(solution)
+            if exact_gradient is None
+            else _Gradient(exact_gradient, d, m),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -122,6 +128,32 @@ class Problem:
         # the median lets discontinuous data differ at a jump
         if np.median(np.abs(start - exact)) > 1e-8 * (1.0 + np.max(np.abs(exact))):
             raise ValueError(f"exact: expected the initial value {start[:, 0]} at t = 0, got {exact[:, 0]}")
+
+
+def _exact(given: object, dim: int, components: int) -> Field:
+    """What a user passes for u: with values of shape (m, ...), and with modes where it is made of data."""
+    if isinstance(given, Data):
+        given = ExactData([given])
+    elif isinstance(given, (tuple, list)):
+        given = ExactData(given)
+    if not isinstance(given, ExactData):
+        if not callable(given):
+            raise TypeError(f"exact: expected a callable or Data, got {type(given).__name__}")
+        return checked_function(given, dim, components, "exact")
+    if given.dim != dim or given.entries.shape != (components,):
+        got = f"{given.entries.shape} and dimension {given.dim}"
+        raise ValueError(f"exact: expected data of shape ({components},) and dimension {dim}, got {got}")
+    return given
+
+
+def _slopes(exact: Field | None) -> Field | None:
+    """∇u where the data of u know it."""
+    if not isinstance(exact, ExactData):
+        return None
+    try:
+        return exact.gradient()
+    except TypeError:
+        return None
 
 
 class _Gradient:

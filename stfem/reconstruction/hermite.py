@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
 
+
 @dataclass(frozen=True)
 class Hermite:
     """Polynomial of degree 2k − 1 in time through values and derivatives at k ≥ 2 nodes.
@@ -71,7 +72,7 @@ class Hermite:
         degree = 2 * len(local) - 1
         points, _ = gauss(degree + 1)
         basis = _hermite_basis(local, points).astype(np.float64)
-        values = np.linalg.solve(legendre_values(degree, points), basis)
+        values = np.asarray(np.linalg.solve(legendre_values(degree, points), basis), dtype=np.float64)
         values[:, 1::2] *= duration
         # û must not jump between slabs: a linear function of local time takes back what the inverse missed
         # there
@@ -85,7 +86,7 @@ class Hermite:
 
 
 def _hermite_basis(nodes: NDArray[np.longdouble], points: Array) -> NDArray[np.longdouble]:
-    """(1 − 2(s − s_n) l_n'(s_n)) l_n(s)² and (s − s_n) l_n(s)², l_n Lagrange, one after the other for every n.
+    """(1 − 2(s − s_n) l_n'(s_n)) l_n(s)² and (s − s_n) l_n(s)², l_n Lagrange, for one node after the other.
 
     Products of differences lose no digits however unequal the distances are; they are taken in extended
     precision where the machine has it.

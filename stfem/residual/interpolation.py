@@ -61,9 +61,7 @@ class TimeDefect:
         rows = np.concatenate([self._modes, self._defect, self._rates])
         squares, sups = np.zeros(len(rows)), np.zeros(count)
         for start in range(0, cells, _BLOCK_CELLS):
-            block = np.stack(
-                [a.reshape(-1, cells)[:, start : start + _BLOCK_CELLS] for a in self._arrays]
-            )
+            block = np.stack([a.reshape(-1, cells)[:, start : start + _BLOCK_CELLS] for a in self._arrays])
             combined = (rows @ block.reshape(len(block), -1)).reshape(len(rows), len(heights), -1)
             squares += np.einsum("kmc,kmc->k", combined, combined)
             sups = np.maximum(sups, (heights @ np.abs(combined[:count])).max(axis=1))
@@ -92,7 +90,8 @@ class TimeDefect:
     @property
     def mean(self) -> float:
         """Size of ∫_Ω τ in L²(slab), all components together."""
-        first = [a[(slice(None), *(0,) * self._dim)].reshape(len(a), -1).sum(axis=1) for a in self._arrays]
+        cells = prod(self._arrays[0].shape[-self._dim :])
+        first = [a.reshape(len(a), -1, cells)[:, 0].sum(axis=1) for a in self._arrays]
         means = self._measure * (self._defect @ np.stack(first))
         return float(np.sqrt(self._duration) * np.linalg.norm(means))
 
@@ -142,7 +141,7 @@ class InterpolationError:
 
     @cached_property
     def smooth(self) -> float:
-        """C with |f − If| ≤ C sup|f^{(2k)}| on the slab: max Π(t − t_n)²/(2k)!, Π bounded factor by factor."""
+        """C with |f − If| ≤ C sup|f^{(2k)}|: max Π(t − t_n)²/(2k)! on the slab, bounded factor by factor."""
         start, stop = self.time.start, self.time.stop
         log = 2.0 * np.log(0.25 * (stop - start) ** 2)
         for t in self.nodes:

@@ -11,7 +11,7 @@ from stfem.data import Data, Slab
 from stfem.reconstruction import ReconstructedSlab, combine
 from stfem.residual.sampling import Coefficients, Sampler, weighted_values
 from stfem.residual.terms import NodeTerms
-from stfem.spaces.stencil import Array
+from stfem.spaces.stencil import Array, cell_rows
 
 if TYPE_CHECKING:
     from stfem.residual.split import ResidualSplit
@@ -81,7 +81,7 @@ class SlabMeasure:
         self.mean = self.slab.time.duration * split.grid.cell_measure * float(np.linalg.norm(mean))
 
     def _cut(self, field: Array, block: slice) -> Array:
-        return _cells(field, block, self.split.dim)
+        return cell_rows(field, block, self.split.dim)
 
     def _nodes(self, arrays: list[Array], block: slice) -> list[Array]:
         """(value, derivative) of each node, one block of cells."""
@@ -199,10 +199,3 @@ class SlabMeasure:
             "ij,ij->j", *(f.reshape(-1, int(np.prod(f.shape[-self.split.dim :]))) for f in (first, second))
         )
         self._cut(target, block)[...] += product.reshape(self._cut(target, block).shape)
-
-
-def _cells(field: Array, block: slice, dim: int) -> Array:
-    """View of a block of cells (a range of the first cell axis)."""
-    index: list[slice] = [slice(None)] * field.ndim
-    index[field.ndim - dim] = block
-    return field[tuple(index)]

@@ -19,7 +19,7 @@ from stfem.reconstruction import BoundReconstruction, NodeReconstruction
 from stfem.residual.interpolation import peaks
 from stfem.residual.terms import TermBuilder, padded, subtract
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
-from stfem.spaces.stencil import Array, apply_everywhere, apply_matrix
+from stfem.spaces.stencil import Array, apply_everywhere, apply_matrix, cell_rows
 from stfem.spaces.tensor import weighted_gauss
 
 #: Values of one field held at once while a node is evaluated; a block of this size stays in the cache.
@@ -101,7 +101,11 @@ class NodeEvaluator:
         terms: TermBuilder,
         inverse_diffusion: Array,
     ) -> None:
-        self.grid, self.degree, self._dim = reconstruction.grid, reconstruction.degree, reconstruction.grid.dim
+        self.grid, self.degree, self._dim = (
+            reconstruction.grid,
+            reconstruction.degree,
+            reconstruction.grid.dim,
+        )
         self._equation, self._reconstruction, self._terms = equation, reconstruction, terms
         self._root = _root(inverse_diffusion)
         self._sources = () if source.is_zero else (source, source.time_derivative())
@@ -128,12 +132,12 @@ class NodeEvaluator:
         sums, slopes, speed = np.zeros((4, 2)), np.zeros(2), 0.0
         values = np.empty((2, self._modes, self.grid.size))
         for block, columns in self._blocks():
-            u = _cells(state, block, self._dim)
+            u = cell_rows(state, block, self._dim)
             linear, diffusive, _ = self._terms.local(u)
-            rate = _cells(rates, block, self._dim)
+            rate = cell_rows(rates, block, self._dim)
             residual = rate + linear
             if source is not None:
-                residual -= _cells(source, block, self._dim)
+                residual -= cell_rows(source, block, self._dim)
             sums += [_squares(u), _squares(rate), _squares(linear), _squares(diffusive)]
             residual -= diffusive
             if self.points:
@@ -168,8 +172,8 @@ class NodeEvaluator:
         difference = np.empty_like(residual.values)
         gaps: list[Array] = []
         for block, columns in self._blocks():
-            scheme = tuple(_cells(component, block, self._dim) for component in node.flux)
-            _, laplacian, own = self._terms.local(_cells(node.state, block, self._dim))
+            scheme = tuple(cell_rows(component, block, self._dim) for component in node.flux)
+            _, laplacian, own = self._terms.local(cell_rows(node.state, block, self._dim))
             gap = self._terms.divergence(scheme) - laplacian
             if self.points:
                 gap = self._at_points(gap) * self._roots
@@ -232,11 +236,6 @@ class NodeEvaluator:
         if not self.points:
             return values[:, 0].copy()
         return np.asarray(self._roots.ravel() @ values)
-
-
-def _cells(field: Array, block: slice, dim: int) -> Array:
-    """View of a block of cells (a range of the first cell axis)."""
-    return field[(..., block, *(slice(None),) * (dim - 1))]
 
 
 def _squares(pair: Array) -> Array:

@@ -36,8 +36,8 @@ class SlabNorms:
     growth
         2μ, one-sided rate on this slab (T4.1), may be negative.
     temporal
-        Errors of interpolation in time in L²(slab × Ω): a bound that ``remainder`` contains where the slab was
-        put together from residuals at its nodes, else an estimate that enters nothing.
+        Errors of interpolation in time in L²(slab × Ω): a bound that ``remainder`` contains where the slab
+        was put together from residuals at its nodes, else an estimate that enters nothing.
     rounding_sq
         Bound of the round-off in the sum of `hyperbolic_sq` for any member.
     rates

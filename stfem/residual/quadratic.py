@@ -6,8 +6,8 @@ With S the filter, U^t the interpolant of the scheme's values in time and I the 
 
 for any A_n. The first term holds the residual of the reconstruction in space; its integrals over a slab are
 Σ_jl H_jl ⟨R_j, R_l⟩ with H the Gram matrix of the Hermite basis, and of the products only those with the new
-node are computed on each slab. The other terms are errors of interpolation in time, small with the distance of
-the nodes, and enter through bounds of their norms.
+node are computed on each slab. The other terms are errors of interpolation in time, small with the distance
+of the nodes, and enter through bounds of their norms.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ class Form:
     def __init__(self) -> None:
         self._products = PairProducts()
 
-    def __call__(
-        self, gram: Array, owners: Sequence[object], arrays: Sequence[Array]
-    ) -> tuple[Array, float]:
+    def __call__(self, gram: Array, owners: Sequence[object], arrays: Sequence[Array]) -> tuple[Array, float]:
         """Array ``(C,)``, and Σ_jl |H_jl| ‖a_j‖ ‖a_l‖, relative to which it is rounded.
 
         ``gram`` is ordered value, rate, value, rate, …
@@ -85,7 +83,9 @@ class QuadraticSplit:
         The problem's; the source must know its time derivatives.
     """
 
-    def __init__(self, evaluator: NodeEvaluator, norms: FilterNorms, equation: Equation, source: Data) -> None:
+    def __init__(
+        self, evaluator: NodeEvaluator, norms: FilterNorms, equation: Equation, source: Data
+    ) -> None:
         self._evaluator, self._norms = evaluator, norms
         self._grid = evaluator.grid
         self._source = source
@@ -93,16 +93,7 @@ class QuadraticSplit:
         self._residuals: WeakKeyDictionary[NodeReconstruction, NodeResidual] = WeakKeyDictionary()
         self._families: WeakKeyDictionary[NodeReconstruction, NodeFamily] = WeakKeyDictionary()
         self._forms = [Form() for _ in range(3 + self._grid.dim)]
-        one, x = np.ones((1, 1)), np.zeros((self._grid.dim, 1))
-        #: |f_i''|
-        self._curvature = [
-            0.0
-            if equation.linear
-            else abs(
-                float((equation.jacobian_product(one, one, x, 0.0, i) - equation.jacobian_product(0 * one, one, x, 0.0, i))[0, 0])
-            )
-            for i in range(self._grid.dim)
-        ]
+        self._curvature = [_curvature(equation, i) for i in range(self._grid.dim)]
 
     def residual(self, node: NodeReconstruction) -> NodeResidual:
         """Residual of a node, evaluated once."""
@@ -117,9 +108,7 @@ class QuadraticSplit:
             found = self._families[node] = self._evaluator.family(node, self.residual(node))
         return found
 
-    def temporal(
-        self, slab: ReconstructedSlab, defect: TimeDefect, filtered: bool
-    ) -> tuple[float, float]:
+    def temporal(self, slab: ReconstructedSlab, defect: TimeDefect, filtered: bool) -> tuple[float, float]:
         """Bounds of the errors of interpolation in time in L²(slab × Ω), and of their ∫_Ω in L²(slab).
 
         S keeps integrals over Ω, and the integral of N(û) vanishes.
@@ -236,3 +225,12 @@ class QuadraticSplit:
             growth,
             rounding_sq=operations * UNIT_ROUNDOFF * scale * rounded,
         )
+
+
+def _curvature(equation: Equation, direction: int) -> float:
+    """|f_i''| of a scalar equation with f_i of degree at most 2."""
+    if equation.linear:
+        return 0.0
+    one, x = np.ones((1, 1)), np.zeros((equation.dim, 1))
+    at_one, at_zero = (equation.jacobian_product(u, one, x, 0.0, direction) for u in (one, 0.0 * one))
+    return abs(float((at_one - at_zero)[0, 0]))

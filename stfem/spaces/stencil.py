@@ -6,6 +6,7 @@ that one small matrix meets long contiguous rows and a whole field is one matrix
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -134,43 +135,59 @@ def apply_term(term: Term, field: Array, dim: int) -> Array:
     return _apply_rows(outer[0], inner, field, dim)
 
 
-def _apply_rows(rows: Stencil, inner: Term | list[tuple[int, Stencil]], field: Array, dim: int) -> Array:
+def cell_rows(field: Array, rows: slice, dim: int) -> Array:
+    """View of a range of the first cell axis."""
+    index: list[slice] = [slice(None)] * field.ndim
+    index[field.ndim - dim] = rows
+    return field[tuple(index)]
+
+
+def _apply_rows(rows: Stencil, inner: Sequence[tuple[int, Stencil]], field: Array, dim: int) -> Array:
     """``rows`` in direction 0 after the ``inner`` ones, block by block of rows."""
-    count = field.shape[-dim]
-    rows = rows.folded(count)
-    first, width = rows.shifts[0], rows.shifts[-1] - rows.shifts[0] + 1
-    leading = field.shape[: -2 * dim]
+    count, leading = field.shape[-dim], field.shape[: -2 * dim]
     flat = field.reshape(-1, *field.shape[-2 * dim :])
-    step = max(1, min(count, _BLOCK_VALUES * count // flat[0].size))
-    padded: Array | None = None
+    rows = rows.folded(count)
+    reach = rows.shifts[-1] - rows.shifts[0]
+    inside = _inner_rows(inner, flat, dim, count, -rows.shifts[0], reach)
+    matrix = np.zeros((rows.matrices.shape[1], reach + 1, rows.matrices.shape[2]))
+    for shift, entries in zip(rows.shifts, rows.matrices, strict=True):
+        matrix[:, shift - rows.shifts[0]] = entries
+    joined = matrix.reshape(len(matrix), -1)
+    modes, rest = len(joined) // rows.pieces, inside.shape[3:]
+    windows = np.lib.stride_tricks.as_strided(
+        inside,
+        (len(flat), count, joined.shape[1], prod(rest)),
+        (*inside.strides[:2], prod(rest) * inside.itemsize, inside.itemsize),
+    )
+    result = np.empty((len(flat), modes, *rest[: dim - 1], count, rows.pieces, *rest[dim - 1 :]))
+    step = max(1, min(count, _BLOCK_VALUES // (len(joined) * prod(rest))))
+    for given, wanted in zip(windows, result, strict=True):
+        for start in range(0, count, step):
+            product = np.matmul(joined, given[start : start + step])
+            product = product.reshape(len(product), rows.pieces, modes, *rest)
+            np.moveaxis(wanted, (dim, dim + 1), (0, 1))[start : start + step] = product
+    return result.reshape(*leading, modes, *rest[: dim - 1], count * rows.pieces, *rest[dim - 1 :])
+
+
+def _inner_rows(
+    inner: Sequence[tuple[int, Stencil]], field: Array, dim: int, count: int, before: int, reach: int
+) -> Array:
+    """The inner stencils applied to ``(k, p…, N…)``, as ``(k, rows, p_1, the rest)``.
+
+    ``before`` rows of the other side stand in front, and as many behind that ``reach`` more rows than
+    ``count`` are there.
+    """
+    step = max(1, min(count, _BLOCK_VALUES * count // field[0].size))
+    blocks = []
     for start in range(0, count, step):
-        block = flat[(..., slice(start, start + step), *(slice(None),) * (dim - 1))]
+        block = cell_rows(field, slice(start, start + step), dim)
         for direction, stencil in inner:
             block = stencil.apply(block, direction, dim)
-        moved = np.moveaxis(block, 1 + dim, 1)  # (k, rows, p_1, the rest)
-        if padded is None:
-            padded = np.empty((len(flat), count + width - 1, *moved.shape[2:]))
-        padded[:, start - first : start - first + moved.shape[1]] = moved
-    assert padded is not None
-    padded[:, :-first] = padded[:, count : count - first]
-    padded[:, count - first :] = padded[:, -first : -first + width - 1 + first]
-    inside = padded.shape[3:]
-    matrix = np.zeros((rows.matrices.shape[1], width, rows.matrices.shape[2]))
-    for shift, entries in zip(rows.shifts, rows.matrices, strict=True):
-        matrix[:, shift - first] = entries
-    matrix = matrix.reshape(len(matrix), -1)
-    rest = prod(inside)
-    modes = len(matrix) // rows.pieces
-    result = np.empty((len(flat), modes, *inside[: dim - 1], count, rows.pieces, *inside[dim - 1 :]))
-    across, along, unit = padded.strides[1], rest * padded.itemsize, padded.itemsize
-    windows = np.lib.stride_tricks.as_strided(
-        padded, (len(flat), count, matrix.shape[1], rest), (padded.strides[0], across, along, unit)
-    )
-    step = max(1, min(count, _BLOCK_VALUES // (len(matrix) * rest)))
-    for k in range(len(flat)):
-        for start in range(0, count, step):
-            product = np.matmul(matrix, windows[k, start : start + step])
-            product = product.reshape(len(product), rows.pieces, modes, *inside)
-            target = result[(k, *(slice(None),) * dim, slice(start, start + step))]
-            target[...] = np.moveaxis(product, (0, 1), (dim, dim + 1))
-    return result.reshape(*leading, *result.shape[1 : 1 + dim], count * rows.pieces, *inside[dim - 1 :])
+        blocks.append(np.moveaxis(block, 1 + dim, 1))
+    wrapped = np.arange(count + reach) - before
+    result = np.empty((len(field), count + reach, *blocks[0].shape[2:]))
+    for start, block in zip(range(before, before + count, step), blocks, strict=True):
+        result[:, start : start + block.shape[1]] = block
+    for row in (*range(before), *range(before + count, count + reach)):
+        result[:, row] = result[:, before + wrapped[row] % count]
+    return result
