@@ -18,8 +18,10 @@ from stfem.timestepping import Node
 
 #: Largest ratio of the spacings of two slabs in a row: interpolation across a larger one amplifies round-off.
 GROWTH = 2
-#: Spacing before anything is known, approached from 1.
-FIRST = 4
+#: Spacing before anything is known: at most this, approached from 1,
+FIRST = 8
+#: and at most this part of the run.
+FIRST_PART = 1.0 / 32.0
 #: Largest growth of the spacing that one slab can ask for.
 LARGEST = 32.0
 #: Part of the predicted spacing that is used.
@@ -39,15 +41,22 @@ class NodeSelector:
         Share of the interpolation in time in the residual that the automatic K aims at.
     interpolant
         Its degree r says how the share depends on K.
+    final_time
+        T, end of the run.
     """
 
     def __init__(
-        self, nodes: Iterable[Node], spacing: int | None, target: float, interpolant: Hermite
+        self,
+        nodes: Iterable[Node],
+        spacing: int | None,
+        target: float,
+        interpolant: Hermite,
+        final_time: float,
     ) -> None:
         self._nodes, self._target, self._interpolant = nodes, target, interpolant
+        self._final_time = final_time
         self._fixed = spacing is not None
-        self.wanted = spacing or FIRST
-        self.spacing = spacing or 1
+        self.spacing = self.wanted = spacing or 1
         self.steps = 0
         self._numbers: dict[float, int] = {}  # of the nodes passed on that no measured slab has left behind
 
@@ -56,6 +65,8 @@ class NodeSelector:
         for n, node in enumerate(self._nodes):
             self.steps = n
             last = node
+            if n == 1 and not self._fixed:
+                self.wanted = max(1, min(FIRST, int(FIRST_PART * self._final_time / node.time)))
             if n == due:
                 self._numbers[node.time] = n
                 yield node

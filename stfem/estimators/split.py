@@ -66,7 +66,7 @@ class SplitEstimator:
     interpolant: Hermite | None = None
     members: tuple[float, ...] = FLUX_FAMILY
     spacing: int | None = None
-    temporal_share: float = 0.01
+    temporal_share: float = 0.003
 
     def __post_init__(self) -> None:
         if not self.members or not all(0.0 <= member <= 1.0 for member in self.members):
@@ -109,7 +109,11 @@ class _Run:
     def consume(self, nodes: Iterable[Node]) -> Estimate:
         """Stream nodes → slabs → norms → bound."""
         selector = NodeSelector(
-            nodes, self.estimator.spacing, self.estimator.temporal_share, self.interpolant
+            nodes,
+            self.estimator.spacing,
+            self.estimator.temporal_share,
+            self.interpolant,
+            self.problem.final_time,
         )
         slabs = reconstructed_slabs(
             (self.bound_reconstruction.at_node(self._accelerated(node)) for node in selector),

@@ -29,7 +29,7 @@ from stfem.spaces.tensor import point_coordinates
 
 UNIT_ROUNDOFF = 2.0**-53
 #: Errors of interpolation in time, relative to the residual, beyond which a slab is measured itself;
-TEMPORAL_TOLERANCE = 0.05
+TEMPORAL_TOLERANCE = 0.01
 #: a slab shorter than this part of the run may leave more, because it counts less.
 SHORT = 0.03
 #: Change of 2μT that modes in time may make which are left out of the slopes of û, but for their bound.
