@@ -24,6 +24,10 @@ FIRST = 8
 FIRST_PART = 1.0 / 32.0
 #: Largest growth of the spacing that one slab can ask for.
 LARGEST = 32.0
+#: Part of a share that interpolation of a wave must explain to be taken for its cause.
+EXCESS = 0.3
+#: Multiple of the target that other causes may reach.
+TOLERATED = 3.0
 #: Part of the predicted spacing that is used.
 SAFETY = 0.8
 
@@ -79,9 +83,8 @@ class NodeSelector:
     def update(self, slab: Slab, share: float, residual: float, rates: Array) -> None:
         """Choose K for later slabs from a measured one.
 
-        The share grows like K^r. Where it is far below its target, something else may hold it up (transients
-        of the scheme, round-off); then a wave of the frequency ω of the slab tells how far K can grow: its
-        interpolation leaves κ (ωΔt)^r ‖∂_tU‖.
+        The share of a wave grows like K^r: interpolation leaves κ (ωΔt)^r ‖∂_tU‖ of a frequency ω. What
+        hides that (transients of the scheme, round-off) is tolerated up to a multiple of the target.
 
         Parameters
         ----------
@@ -98,13 +101,12 @@ class NodeSelector:
         if self._fixed:
             return
         degree = self._interpolant.degree
-        grown = SAFETY * (self._target / share) ** (1.0 / degree) if share > 0.0 else np.inf
-        phase = _phase(rates)
-        size = float(np.linalg.norm(rates))
-        if share < self._target and phase > 0.0 and residual > 0.0:
-            possible = (self._target * residual / (defect_factor(degree) * size)) ** (1.0 / degree) / phase
-            grown = max(grown, SAFETY * possible)
-        self.wanted = max(1, int(steps * min(grown, LARGEST)))
+        size, phase = float(np.linalg.norm(rates)), _phase(rates)
+        expected = defect_factor(degree) * phase**degree * size / residual if residual > 0.0 else share
+        # what exceeds the interpolation of a wave by far is something else; it sets a limit, but no pace
+        known = share if expected > EXCESS * share or share > TOLERATED * self._target else expected
+        factor = SAFETY * (self._target / known) ** (1.0 / degree) if known > 0.0 else LARGEST
+        self.wanted = max(1, int(steps * min(factor, LARGEST)))
 
 
 def _phase(rates: Array) -> float:

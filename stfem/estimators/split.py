@@ -126,11 +126,10 @@ class _Run:
                 if state is None:
                     initial = initial_error(self.problem, self.grid, self.degree, slab.start.state[0])
                     state = self._start(initial)
-                matrix = self.problem.equation.diffusion
-                norms = self.estimator.measured(self.split.norms(slab, self.family.due), self.grid, matrix)
-                if not np.isfinite(norms.alpha(1.0)):
+                own = self.split.norms(slab, self.family.due, state.final)
+                if not np.isfinite(own.alpha(1.0)):
                     raise NonFiniteError("residual", slab.time.stop, selector.steps)
-                self._advance(state, slab, norms, selector)
+                self._advance(state, slab, own, selector)
                 if self.true is not None:
                     started = perf_counter()
                     self.true.take(slab)
@@ -160,8 +159,9 @@ class _Run:
         )
 
     def _advance(
-        self, state: BoundState, slab: ReconstructedSlab, norms: SlabNorms, selector: NodeSelector
+        self, state: BoundState, slab: ReconstructedSlab, own: SlabNorms, selector: NodeSelector
     ) -> None:
+        norms = self.estimator.measured(own, self.grid, self.problem.equation.diffusion)
         reaction = self.problem.equation.reaction
         # scalar L¹ stability: only sup(−c)_+ can make the error grow (T4.4)
         reaction_growth = 0.0 if reaction.is_zero else _negative_part(reaction, slab, self.grid)
@@ -169,13 +169,14 @@ class _Run:
         choice = state.advance(norms, reaction_growth)
         self.family.update(norms, choice, before)
         self.indicators.add(norms, choice)
-        size = norms.size(choice.member)
+        size = own.size(choice.member)
         share = (
-            norms.temporal_share(choice.member)
+            own.temporal_share(choice.member)
             if self.split.from_nodes
             else temporal_share(self.semi, self.bound_reconstruction, slab, size)
         )
-        selector.update(slab.time, share, size, norms.rates)
+        matters = own.cost(before, self.problem.final_time) / float(np.sqrt(own.duration))
+        selector.update(slab.time, share * size / matters if matters > 0.0 else share, matters, own.rates)
         factor = self.problem.equation.stability.error_factor
         self.rows.append(
             (

@@ -81,10 +81,18 @@ class SlabNorms:
         """‖R_H(λ)‖ in L²(slab × Ω), remainders aside."""
         return float(np.sqrt(self.hyperbolic_sq(member).sum()))
 
-    @property
-    def least_size(self) -> float:
-        """The smaller of ‖R_H(0)‖ and ‖R_H(1)‖."""
-        return min(self.size(0.0), self.size(1.0))
+    def cost(self, level: float, final_time: float) -> float:
+        """What the slab adds to a bound at ``level`` with the cheapest member (T3.5), remainders aside.
+
+        Or its share of the level, if that is more: late in a run that decays nothing else matters.
+        """
+        added = min(
+            float(np.sqrt(self.duration)) * self.size(member)
+            + float(np.hypot(level, np.sqrt(0.5 * self.flux_total(member))))
+            - level
+            for member in FLUX_FAMILY
+        )
+        return max(added, level * self.duration / final_time)
 
     def with_temporal(self, temporal: float, mean: float) -> SlabNorms:
         """The same with errors of interpolation in time, bounded in L²(slab × Ω); their ∫_Ω in L²(slab)."""

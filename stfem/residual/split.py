@@ -28,7 +28,8 @@ from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import point_coordinates
 
 UNIT_ROUNDOFF = 2.0**-53
-#: Errors of interpolation in time, relative to the residual, beyond which a slab is measured itself;
+#: Errors of interpolation in time, relative to what a slab adds to the bound, beyond which it is measured
+#: itself;
 TEMPORAL_TOLERANCE = 0.01
 #: a slab shorter than this part of the run may leave more, because it counts less.
 SHORT = 0.03
@@ -131,7 +132,7 @@ class ResidualSplit:
             terms = self._cache[node] = self.terms.build(node)
         return terms
 
-    def norms(self, slab: ReconstructedSlab, family: bool = True) -> SlabNorms:
+    def norms(self, slab: ReconstructedSlab, family: bool = True, level: float = 0.0) -> SlabNorms:
         """Squared norms per cell, remainders, mean defect and growth rate of one slab.
 
         They come from residuals at the nodes where these carry accelerations and the errors of interpolation
@@ -143,14 +144,16 @@ class ResidualSplit:
             Reconstructed slab.
         family
             Whether all members of the flux family are wanted; with False all may count as λ = 1.
+        level
+            Error bound at the start of the slab: tells how much the parts of the residual matter.
         """
         temporal, rates = 0.0, np.zeros(3)
         if all(entry.node.acceleration is not None for entry in slab.nodes):
             defect = TimeDefect(slab, self.dim, self._scheme_measure)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
-                norms = self._from_nodes(self._quadratic, slab, defect, family)
-                if norms.temporal <= self._allowance(slab.time) * norms.least_size:
+                norms = self._from_nodes(self._quadratic, slab, defect, family, level)
+                if norms.temporal <= self._allowance(norms, level):
                     return replace(norms, rates=rates)
                 temporal = norms.temporal
         terms = [self.node_terms(node) for node in slab.nodes]
@@ -196,7 +199,12 @@ class ResidualSplit:
         return QuadraticSplit(evaluator, norms, equation, source)
 
     def _from_nodes(
-        self, quadratic: QuadraticSplit, slab: ReconstructedSlab, defect: TimeDefect, family: bool
+        self,
+        quadratic: QuadraticSplit,
+        slab: ReconstructedSlab,
+        defect: TimeDefect,
+        family: bool,
+        level: float,
     ) -> SlabNorms:
         nodes = [quadratic.residual(node) for node in slab.nodes]
         round_off = self._round_off(
@@ -211,7 +219,7 @@ class ResidualSplit:
         norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses)
         for filtered in (False, True):
             temporal, mean = quadratic.temporal(slab, defect, filtered)
-            if temporal <= self._allowance(slab.time) * norms.least_size:
+            if temporal <= self._allowance(norms, level):
                 break
         return norms.with_temporal(temporal, mean)
 
@@ -234,9 +242,11 @@ class ResidualSplit:
 
         return modes, beyond
 
-    def _allowance(self, time: Slab) -> float:
-        """Errors of interpolation in time that are accepted, relative to the residual."""
-        return TEMPORAL_TOLERANCE * max(1.0, SHORT * self.problem.final_time / time.duration)
+    def _allowance(self, norms: SlabNorms, level: float) -> float:
+        """Errors of interpolation in time that are accepted, in L²(slab × Ω)."""
+        final_time = self.problem.final_time
+        part = TEMPORAL_TOLERANCE * max(1.0, SHORT * final_time / norms.duration)
+        return part * norms.cost(level, final_time) / float(np.sqrt(norms.duration))
 
     def _round_off(self, slab: ReconstructedSlab, sizes: Array, linear: Array, convective: Array) -> float:
         """Σ C u ∫_slab of the sizes of what is added up (T4.6); C counts the operations of each sum.
