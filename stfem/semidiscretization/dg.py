@@ -12,8 +12,9 @@ from stfem.data import Data
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
-from stfem.semidiscretization.convection import QuadratureConvection, StencilConvection, linear_traces
+from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
+from stfem.semidiscretization.quadrature import QuadratureConvection
 from stfem.spaces.interval import transport
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_everywhere

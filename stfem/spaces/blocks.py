@@ -1,0 +1,73 @@
+"""Blocks of cells that fit a processor's cache, with their workspaces: rows of the first cell axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Generic, TypeVar
+
+from stfem.spaces.stencil import Array
+
+#: Bytes that the work arrays of one block may take: a part of the last-level cache that leaves each call of
+#: numpy enough to do (smaller blocks pay more for calls than they gain).
+CACHE = 3 << 20
+
+W = TypeVar("W")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows ``start ≤ row < stop`` of the first cell axis; ``below`` and ``above`` are the rows next to them.
+
+    They wrap round.
+    """
+
+    start: int
+    stop: int
+    below: int
+    above: int
+
+    def of(self, field: Array, dim: int) -> Array:
+        """View of the block in a field ``(…, N_1, …, N_d)``."""
+        return field[(..., slice(self.start, self.stop), *(slice(None),) * (dim - 1))]
+
+    @staticmethod
+    def row(field: Array, index: int, dim: int) -> Array:
+        """View of one row, the first cell axis kept."""
+        return field[(..., slice(index, index + 1), *(slice(None),) * (dim - 1))]
+
+
+def blocks(cells: Sequence[int], values: int) -> list[Block]:
+    """Split a grid into blocks of nearly equal size whose work arrays fit the cache.
+
+    Parameters
+    ----------
+    cells
+        Numbers of cells N_1, …, N_d.
+    values
+        Numbers per cell in the work arrays.
+    """
+    rows = cells[0]
+    fitting = max(1, CACHE // (8 * values * prod(cells[1:])))
+    count = -(-rows // fitting)
+    bounds = [rows * k // count for k in range(count + 1)]
+    return [
+        Block(start, stop, (start - 1) % rows, stop % rows)
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+class Workspaces(Generic[W]):
+    """Work arrays by number of components and of cells, made when first asked for and kept."""
+
+    def __init__(self, build: Callable[[int, tuple[int, ...]], W]) -> None:
+        self._build = build
+        self._kept: dict[tuple[int, tuple[int, ...]], W] = {}
+
+    def get(self, components: int, cells: tuple[int, ...]) -> W:
+        """The workspace for blocks of this size."""
+        key = (components, cells)
+        if key not in self._kept:
+            self._kept[key] = self._build(components, cells)
+        return self._kept[key]
