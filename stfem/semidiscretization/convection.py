@@ -16,12 +16,12 @@ class StencilConvection:
     """Constant velocity: one stencil per direction for a numerical flux a⁻u⁻ + a⁺u⁺."""
 
     def __init__(self, grid: TensorGrid, degree: int, traces: list[tuple[float, float]]) -> None:
-        stencils = [
+        self.stencils = [
             (i, transport(degree, minus / h, plus / h))
             for i, (h, (minus, plus)) in enumerate(zip(grid.spacing, traces, strict=True))
             if minus != 0.0 or plus != 0.0
         ]
-        self._operator = CompactOperator(stencils, degree, grid.dim)
+        self._operator = CompactOperator(self.stencils, degree, grid.dim)
 
     def apply(self, t: float, u: Array, out: Array | None = None) -> Array:
         """−(DG form of ∇·(bu)), in ``out`` if given."""

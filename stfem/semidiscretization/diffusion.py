@@ -121,9 +121,9 @@ class Diffusion:
         """Eigenvalues that differ from zero by more than the round-off of the matrix."""
         return np.asarray(eigenvalues > 1e-14 * eigenvalues.max())
 
-    def apply(self, field: Array) -> Array:
-        """P applied to a modal field ``(…, p…, N…)``."""
-        result = self._direct.apply(field)
+    def apply(self, field: Array, out: Array | None = None, add: bool = False) -> Array:
+        """P applied to a modal field ``(…, p…, N…)``, in ``out`` (added to what is there) if given."""
+        result = self._direct.apply(field, out, add)
         for term in self.terms:
             if len(term) > 1:
                 result += apply_term(term, field, self.grid.dim)
