@@ -48,6 +48,8 @@ class Semidiscretization:
         For a degree or cell numbers out of range.
     """
 
+    takes_out = True  # the right-hand sides write to given arrays
+
     def __init__(
         self,
         problem: Problem,
@@ -123,7 +125,7 @@ class Semidiscretization:
         """Convection and diffusion as one operator, where both are sums of constant stencils."""
         if not (isinstance(self._convection, StencilConvection) and self.has_diffusion):
             return None
-        if not self.diffusion.diagonal:
+        if not (self.diffusion.diagonal and all(self.problem.equation.diffused)):
             return None
         stencils = [*self._convection.stencils, *(term[0] for term in self.diffusion.terms)]
         return CompactOperator(stencils, self.degree, self.grid.dim)
@@ -135,14 +137,15 @@ class Semidiscretization:
         if not reaction.is_zero:
             rate -= self._reaction(reaction, t, u)
 
-    def solve_parabolic(self, rhs: Array, shift: float) -> Array:
-        """Solve (I − shift·P) x = rhs, by Fourier blocks."""
-        return np.stack(
-            [
-                self.diffusion.solve(component, shift * weight) if weight else component
-                for component, weight in zip(rhs, self.problem.equation.diffused, strict=True)
-            ]
-        )
+    def solve_parabolic(self, rhs: Array, shift: float, out: Array | None = None) -> Array:
+        """Solve (I − shift·P) x = rhs, by Fourier blocks; x in ``out`` if given."""
+        x = np.empty(rhs.shape) if out is None else out
+        for component, weight in enumerate(self.problem.equation.diffused):
+            if weight:
+                self.diffusion.solve(rhs[component], shift, x[component])
+            else:
+                x[component] = rhs[component]
+        return x
 
     def _reaction(self, reaction: Data, t: float, u: Array) -> Array:
         if reaction.constant:

@@ -148,9 +148,13 @@ class Diffusion:
         """Largest eigenvalue of −P, in 1/time."""
         return self._solver.spectral_radius if self.terms else 0.0
 
-    def solve(self, rhs: Array, shift: float) -> Array:
-        """x with (I − shift·P) x = rhs for one component ``(p…, N…)``; direct."""
-        return self._solver.solve(rhs, shift) if self.terms else rhs.copy()
+    def solve(self, rhs: Array, shift: float, out: Array | None = None) -> Array:
+        """x with (I − shift·P) x = rhs for one component ``(p…, N…)``, in ``out`` if given; direct."""
+        if self.terms:
+            return self._solver.solve(rhs, shift, out)
+        x = np.empty_like(rhs) if out is None else out
+        x[...] = rhs
+        return x
 
 
 def _sum(first: Stencil, second: Stencil) -> Stencil:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -62,13 +62,13 @@ class _Untouchable:
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError("the flux looks at the points")
 
-    __array__ = __bool__ = __eq__ = __getitem__ = __iter__ = __len__ = _refuse  # type: ignore[assignment]
+    __array__ = __bool__ = __eq__ = __getitem__ = __iter__ = __len__ = _refuse
 
 
 def looks_at_points(equation: Equation, flux: ConvectiveFlux) -> bool:
     """Whether the flux of an equation or the numerical flux uses the points x, tried on a few states."""
     states = equation.probe_states(np.random.default_rng(5), 4)
-    x: Array = _Untouchable()  # type: ignore[assignment]
+    x: Any = _Untouchable()
     try:
         for i in range(equation.dim):
             equation.flux(states, x, 0.0, i)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from itertools import accumulate
 from math import prod
 
 import numpy as np
@@ -14,11 +13,11 @@ from stfem.fluxes import ConvectiveFlux
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.periodic import move
 from stfem.semidiscretization.points import FluxPoints, looks_at_points
-from stfem.spaces.blocks import Block, Workspaces, blocks
+from stfem.spaces.blocks import Block, Workspaces, blocks, rows
 from stfem.spaces.interval import end_values
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
-from stfem.spaces.tensor_product import TensorProduct
+from stfem.spaces.tensor_product import TensorProduct, kronecker
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,7 @@ class QuadratureConvection:
         left, right = end_values(degree)
         across = [values] * (grid.dim - 1)
         self._to_points = TensorProduct([np.vstack([values, right, left])] * grid.dim)
-        self._ends = {
-            shift: TensorProduct([end[None], *across]) for shift, end in ((1, left), (-1, right))
-        }
+        self._ends = {shift: TensorProduct([end[None], *across]) for shift, end in ((1, left), (-1, right))}
         test = (values * weights[:, None]).T
         slope = (values @ derivative_matrix(degree) * weights[:, None]).T
         self._tests = self._test_products(test, slope, left, right)
@@ -92,7 +89,7 @@ class QuadratureConvection:
         ]
 
         def along(i: int, matrix: Array) -> Array:
-            return reduce(np.kron, [matrix / h[i] if k == i else test for k in range(dim)])
+            return kronecker([matrix / h[i] if k == i else test for k in range(dim)])
 
         inside = [along(i, slope) for i in range(dim)]
         if self.equation.isotropic:
@@ -106,15 +103,11 @@ class QuadratureConvection:
     @property
     def _values(self) -> int:
         """Numbers per cell and component in the work arrays."""
-        face = self._count ** (self._dim - 1)
         products = [self._to_points, *self._tests]
-        return (
-            self._to_points.rows
-            + self._dim * face
-            + sum(product.intermediate for product in products)
-            + sum(product.columns for product in self._tests)
-            + self._tests[0].rows
-        )
+        between = sum(product.intermediate for product in products)
+        weak = sum(product.columns for product in self._tests)
+        plus = self._dim * self._to_points.rows // (self._count + 2)
+        return self._to_points.rows + between + plus + weak + self._tests[0].rows
 
     def _build(self, components: int, cells: tuple[int, ...]) -> _Work:
         n, dim, total = self._count, self._dim, prod(cells)
@@ -127,11 +120,11 @@ class QuadratureConvection:
         weak = [np.empty((components, product.columns, total)) for product in self._tests]
         faces = (components, *(n,) * (dim - 1), *cells)
         if self._together:
-            rows = np.split(weak[0], self._sections(), axis=1)
+            parts = np.split(weak[0], self._sections(), axis=1)
             volumes = 1 if self._shared else dim
-            flux = [r.reshape(components, *(n,) * dim, *cells) for r in rows[:volumes]]
-            outgoing = [r.reshape(faces) for r in rows[volumes::2]]
-            incoming = [r.reshape(faces) for r in rows[volumes + 1 :: 2]]
+            flux = [r.reshape(components, *(n,) * dim, *cells) for r in parts[:volumes]]
+            outgoing = [r.reshape(faces) for r in parts[volumes::2]]
+            incoming = [r.reshape(faces) for r in parts[volumes + 1 :: 2]]
         else:
             shaped = [
                 w.reshape(components, *(n + 2 if k == i else n for k in range(dim)), *cells)
@@ -160,7 +153,7 @@ class QuadratureConvection:
         volume, face = self._count**self._dim, self._count ** (self._dim - 1)
         volumes = 1 if self._shared else self._dim
         sizes = [volume] * volumes + [face] * (2 * self._dim)
-        return np.cumsum(sizes)[:-1].tolist()
+        return list(accumulate(sizes))[:-1]
 
     def apply(self, t: float, u: Array, out: Array | None = None) -> Array:
         """−(DG form of ∇·f(u)): volume term minus face terms, in ``out`` if given."""
@@ -182,7 +175,7 @@ class QuadratureConvection:
     def _end(self, modes: Array, row: int, shift: int) -> Array:
         """Values on the faces before (shift 1) or behind (shift −1) one row of cells."""
         product = self._ends[shift]
-        field = np.ascontiguousarray(Block.row(modes, row, self._dim)).reshape(*modes.shape[:2], -1)
+        field = np.ascontiguousarray(rows(modes, row, row + 1, self._dim)).reshape(*modes.shape[:2], -1)
         values = np.empty((len(modes), product.rows, field.shape[2]))
         product.apply(field, values, product.buffers(len(modes), field.shape[2]))
         return values.reshape(len(modes), *(self._count,) * (self._dim - 1), 1, *self.grid.cells[1:])
@@ -208,9 +201,7 @@ class QuadratureConvection:
                 flux[...] = self.equation.flux(work.volume, points.cell, t, i)
             else:
                 flux[...] = work.flux[0]
-        for k, (product, weak, between) in enumerate(
-            zip(self._tests, work.weak, work.tested, strict=True)
-        ):
+        for k, (product, weak, between) in enumerate(zip(self._tests, work.weak, work.tested, strict=True)):
             if k == 0 and self._together:
                 product.apply(weak, result.reshape(flat), between)
                 continue
@@ -219,7 +210,7 @@ class QuadratureConvection:
                 result[...] = work.product.reshape(result.shape)
             else:
                 result += work.product.reshape(result.shape)
-        return work.outgoing[0][(..., slice(-1, None), *(slice(None),) * (dim - 1))].copy()
+        return rows(work.outgoing[0], -1, None, dim).copy()
 
 
 def _read_only(view: Array) -> Array:

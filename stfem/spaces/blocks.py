@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from stfem.spaces.stencil import Array
 
@@ -30,12 +31,14 @@ class Block:
 
     def of(self, field: Array, dim: int) -> Array:
         """View of the block in a field ``(…, N_1, …, N_d)``."""
-        return field[(..., slice(self.start, self.stop), *(slice(None),) * (dim - 1))]
+        return rows(field, self.start, self.stop, dim)
 
-    @staticmethod
-    def row(field: Array, index: int, dim: int) -> Array:
-        """View of one row, the first cell axis kept."""
-        return field[(..., slice(index, index + 1), *(slice(None),) * (dim - 1))]
+
+def rows(field: Array, start: int, stop: int | None, dim: int) -> Array:
+    """View of some rows of the first cell axis of a field ``(…, N_1, …, N_d)``."""
+    index: tuple[Any, ...] = (..., slice(start, stop), *(slice(None),) * (dim - 1))
+    view: Array = field[index]
+    return view
 
 
 def blocks(cells: Sequence[int], values: int) -> list[Block]:
@@ -48,14 +51,11 @@ def blocks(cells: Sequence[int], values: int) -> list[Block]:
     values
         Numbers per cell in the work arrays.
     """
-    rows = cells[0]
+    total = cells[0]
     fitting = max(1, CACHE // (8 * values * prod(cells[1:])))
-    count = -(-rows // fitting)
-    bounds = [rows * k // count for k in range(count + 1)]
-    return [
-        Block(start, stop, (start - 1) % rows, stop % rows)
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    count = -(-total // fitting)
+    bounds = [total * k // count for k in range(count + 1)]
+    return [Block(start, stop, (start - 1) % total, stop % total) for start, stop in pairwise(bounds)]
 
 
 class Workspaces(Generic[W]):

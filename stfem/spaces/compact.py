@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from stfem.meshes.periodic import move
-from stfem.spaces.blocks import Block, Workspaces, blocks
+from stfem.spaces.blocks import Block, Workspaces, blocks, rows
 from stfem.spaces.stencil import Array, Stencil
 from stfem.spaces.tensor_product import MOVE
 
@@ -75,9 +75,7 @@ class _Work:
 class _Coupling:
     """Stencils whose matrices act on the middle one of the mode axes ``(before, width, behind)``."""
 
-    def __init__(
-        self, terms: Sequence[tuple[int, Stencil]], before: int, width: int, behind: int
-    ) -> None:
+    def __init__(self, terms: Sequence[tuple[int, Stencil]], before: int, width: int, behind: int) -> None:
         self._before, self._width, self._behind = before, width, behind
         coupling: dict[tuple[int, int], Array] = {}
         own = np.zeros((width, width))
@@ -107,19 +105,19 @@ class _Coupling:
         return self._before * (2 * self._width + 2 * len(self._sent)) * self._behind
 
     @property
-    def cost(self) -> float:
+    def cost(self) -> int:
         """Multiplications per cell, moved values counted as `MOVE` each."""
-        rows, width = len(self._sent), self._width
-        return self._before * self._behind * (
-            2 * rows * width + width * width + MOVE * (3 * rows + 2 * width)
+        given, width = len(self._sent), self._width
+        return (
+            self._before * self._behind * (2 * given * width + width * width + MOVE * (3 * given + 2 * width))
         )
 
     def _build(self, components: int, cells: tuple[int, ...]) -> _Work:
         count = self._before * components
-        rows, total = len(self._sent), self._behind * prod(cells)
+        given, total = len(self._sent), self._behind * prod(cells)
         return _Work(
-            np.empty((count, self._width + rows, total)),
-            np.empty((count, rows, total)),
+            np.empty((count, self._width + given, total)),
+            np.empty((count, given, total)),
             np.empty((count, self._width, total)),
         )
 
@@ -137,9 +135,9 @@ class _Coupling:
             np.matmul(self._sent, own, out=work.given)
             shape = (len(own), -1, self._behind, *cells)
             given, arrived = work.given.reshape(shape), work.taken[:, self._width :].reshape(shape)
-            for rows, direction, shift in self._moves:
-                beyond = self._row(field, block, rows, shift) if direction == 0 else None
-                move(arrived[:, rows], given[:, rows], shift, 3 + direction, beyond)
+            for part, direction, shift in self._moves:
+                beyond = self._row(field, block, part, shift) if direction == 0 else None
+                move(arrived[:, part], given[:, part], shift, 3 + direction, beyond)
         if add:
             np.matmul(self._received, work.taken, out=work.product)
             result += work.product.reshape(result.shape)
@@ -149,14 +147,14 @@ class _Coupling:
             np.matmul(self._received, work.taken, out=work.product)
             result[...] = work.product.reshape(result.shape)
 
-    def _row(self, field: Array, block: Block, rows: slice, shift: int) -> Array:
+    def _row(self, field: Array, block: Block, sent: slice, shift: int) -> Array:
         """What the row of cells above or below the block gives."""
         dim = field.ndim - 2
-        row = Block.row(field, block.above if shift == 1 else block.below, dim)
+        index = block.above if shift == 1 else block.below
+        row = rows(field, index, index + 1, dim)
         modes = np.ascontiguousarray(row).reshape(len(field) * self._before, self._width, -1)
-        return np.matmul(self._sent[rows], modes).reshape(
-            len(modes), -1, self._behind, *row.shape[2:]
-        )
+        given: Array = np.matmul(self._sent[sent], modes)
+        return given.reshape(len(modes), -1, self._behind, *row.shape[2:])
 
 
 def _factors(matrix: Array) -> tuple[Array, Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from math import prod
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from stfem.spaces.stencil import Array
 
 #: What moving one number costs, in multiplications of a matrix product.
-MOVE = 12.0
+MOVE = 12
 
 
 class TensorProduct:
@@ -57,9 +56,19 @@ class TensorProduct:
                 continue
             shape = (components, before, matrix.shape[1], behind * cells)
             np.matmul(
-                matrix, state.reshape(shape), out=target.reshape(components, before, len(matrix), behind * cells)
+                matrix,
+                state.reshape(shape),
+                out=target.reshape(components, before, len(matrix), behind * cells),
             )
             state = target
+
+
+def kronecker(factors: Sequence[Array]) -> Array:
+    """A_1 ⊗ … ⊗ A_d."""
+    result = factors[0]
+    for factor in factors[1:]:
+        result = np.asarray(np.kron(result, factor), dtype=np.float64)
+    return result
 
 
 def _groupings(factors: Sequence[Array]) -> Iterator[list[Array]]:
@@ -71,12 +80,12 @@ def _groupings(factors: Sequence[Array]) -> Iterator[list[Array]]:
                 groups.append([factor])
             else:
                 groups[-1].append(factor)
-        yield [np.asarray(reduce(np.kron, group)) for group in groups]
+        yield [kronecker(group) for group in groups]
 
 
-def _cost(groups: Sequence[Array]) -> float:
+def _cost(groups: Sequence[Array]) -> int:
     """Multiplications per cell of the passes, the last group first, moved values counted as `MOVE` each."""
-    total, behind = 0.0, 1
+    total, behind = 0, 1
     for k in reversed(range(len(groups))):
         rows, columns = groups[k].shape
         before = prod(a.shape[1] for a in groups[:k])
