@@ -106,7 +106,7 @@ class QuadratureConvection:
         products = [self._to_points, *self._tests]
         between = sum(product.intermediate for product in products)
         weak = sum(product.columns for product in self._tests)
-        plus = self._dim * self._to_points.rows // (self._count + 2)
+        plus = self._dim * int(self._count ** (self._dim - 1))
         return self._to_points.rows + between + plus + weak + self._tests[0].rows
 
     def _build(self, components: int, cells: tuple[int, ...]) -> _Work:

@@ -65,6 +65,10 @@ class Workspaces(Generic[W]):
         self._build = build
         self._kept: dict[tuple[int, tuple[int, ...]], W] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        # a copy of a workspace would hold arrays where there were views of one another
+        return {**self.__dict__, "_kept": {}}
+
     def get(self, components: int, cells: tuple[int, ...]) -> W:
         """The workspace for blocks of this size."""
         key = (components, cells)
