@@ -7,25 +7,42 @@ import numpy as np
 from stfem.equations import Equation
 from stfem.fluxes import ConvectiveFlux
 from stfem.meshes.grid import TensorGrid
+from stfem.semidiscretization.diffusion import Diffusion
 from stfem.spaces.compact import CompactOperator
 from stfem.spaces.interval import transport
 from stfem.spaces.stencil import Array
 
 
 class StencilConvection:
-    """Constant velocity: one stencil per direction for a numerical flux a⁻u⁻ + a⁺u⁺."""
+    """Constant velocity: one stencil per direction for a numerical flux a⁻u⁻ + a⁺u⁺.
 
-    def __init__(self, grid: TensorGrid, degree: int, traces: list[tuple[float, float]]) -> None:
-        self.stencils = [
+    A diagonal ``diffusion`` brings its stencils along.
+    """
+
+    def __init__(
+        self,
+        grid: TensorGrid,
+        degree: int,
+        traces: list[tuple[float, float]],
+        diffusion: Diffusion | None = None,
+    ) -> None:
+        self._grid, self._degree, self._traces = grid, degree, traces
+        stencils = [
             (i, transport(degree, minus / h, plus / h))
             for i, (h, (minus, plus)) in enumerate(zip(grid.spacing, traces, strict=True))
             if minus != 0.0 or plus != 0.0
         ]
-        self._operator = CompactOperator(self.stencils, degree, grid.dim)
+        if diffusion is not None:
+            stencils += [term[0] for term in diffusion.terms]
+        self._operator = CompactOperator(stencils, degree, grid.dim)
 
     def apply(self, t: float, u: Array, out: Array | None = None) -> Array:
-        """−(DG form of ∇·(bu)), in ``out`` if given."""
+        """−(DG form of ∇·(bu)), plus P(u) where there is a diffusion, in ``out`` if given."""
         return self._operator.apply(u, out)
+
+    def with_diffusion(self, diffusion: Diffusion) -> StencilConvection:
+        """The same with a diagonal diffusion, still one operator."""
+        return StencilConvection(self._grid, self._degree, self._traces, diffusion)
 
 
 def linear_traces(equation: Equation, flux: ConvectiveFlux) -> list[tuple[float, float]] | None:

@@ -16,7 +16,6 @@ from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
 from stfem.semidiscretization.quadrature import QuadratureConvection
 from stfem.semidiscretization.source import source
-from stfem.spaces.compact import CompactOperator
 from stfem.spaces.interval import transport
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_everywhere
@@ -111,7 +110,7 @@ class Semidiscretization:
     def rhs(self, t: float, u: Array, out: Array | None = None) -> Array:
         """H(t, U) + P(t, U), in ``out`` if given."""
         if self._both is not None:
-            rate = self._both.apply(u, out)
+            rate = self._both.apply(t, u, out)
         else:
             rate = self._convection.apply(t, u, out)
             for component, weight in enumerate(self.problem.equation.diffused):
@@ -121,14 +120,11 @@ class Semidiscretization:
         return rate
 
     @cached_property
-    def _both(self) -> CompactOperator | None:
-        """Convection and diffusion as one operator, where both are sums of constant stencils."""
-        if not (isinstance(self._convection, StencilConvection) and self.has_diffusion):
+    def _both(self) -> StencilConvection | QuadratureConvection | None:
+        """Convection and diffusion in one pass, where that pays."""
+        if not (self.has_diffusion and self.diffusion.diagonal and all(self.problem.equation.diffused)):
             return None
-        if not (self.diffusion.diagonal and all(self.problem.equation.diffused)):
-            return None
-        stencils = [*self._convection.stencils, *(term[0] for term in self.diffusion.terms)]
-        return CompactOperator(stencils, self.degree, self.grid.dim)
+        return self._convection.with_diffusion(self.diffusion)
 
     def _add_sources(self, t: float, u: Array, rate: Array) -> None:
         for component, datum in self._source:

@@ -45,7 +45,7 @@ class Diffusion:
     def __init__(self, grid: TensorGrid, degree: int, matrix: Array, penalty: InteriorPenalty) -> None:
         self.grid, self.degree, self.matrix = grid, degree, matrix
         self.diagonal = is_diagonal(matrix)
-        self._penalties = [
+        self.penalties = [
             penalty.coefficient(degree, h, grid.dim, self.diagonal) * h if matrix[i, i] > 0.0 else 0.0
             for i, h in enumerate(grid.spacing)
         ]
@@ -59,7 +59,7 @@ class Diffusion:
         for i, h in enumerate(self.grid.spacing):
             if self.matrix[i, i] > 0.0:
                 scale = self.matrix[i, i] / h**2
-                terms.append(((i, interior_penalty(self.degree, self._penalties[i]).scaled(scale)),))
+                terms.append(((i, interior_penalty(self.degree, self.penalties[i]).scaled(scale)),))
         for i, j in self._cross_pairs():
             scale = self.matrix[i, j] / (self.grid.spacing[i] * self.grid.spacing[j])
             terms.append(((i, central.scaled(scale)), (j, derivative)))  # {∂_j u}[v] on faces normal to i
@@ -75,9 +75,7 @@ class Diffusion:
         i, h = direction, self.grid.spacing
         terms: list[Term] = []
         if self.matrix[i, i] > 0.0:
-            terms.append(
-                ((i, scheme_flux(self.degree, self._penalties[i]).scaled(self.matrix[i, i] / h[i])),)
-            )
+            terms.append(((i, scheme_flux(self.degree, self.penalties[i]).scaled(self.matrix[i, i] / h[i])),))
         for row, j in self._cross_pairs():
             if row == i:
                 scale = self.matrix[i, j] / h[j]

@@ -65,7 +65,7 @@ class SeparableSolver:
         self._eigenvalues = total
         self._inverse = (0.0, np.ones_like(total))
         self._modes = (max(len(v) for v in self._vectors if v is not None),) * self._dim
-        self._work = Workspaces(_work)
+        self._work: Workspaces[tuple[Array, Array, Array]] = Workspaces()
 
     @property
     def spectral_radius(self) -> float:
@@ -129,7 +129,7 @@ class SeparableSolver:
         inverse = self._inverse[1]
         if inverse.shape[self._dim] > 1:
             inverse = block.of(inverse, self._dim)
-        state, other, term = self._work.get(2, field.shape)
+        state, other, term = self._work.get(2, field.shape, _work)
         np.copyto(state, field)
         for i, table in enumerate(tables):
             if table is not None:

@@ -12,7 +12,7 @@ from stfem.spaces.stencil import Array
 
 #: Bytes that the work arrays of one block may take: a part of the last-level cache that leaves each call of
 #: numpy enough to do (smaller blocks pay more for calls than they gain).
-CACHE = 3 << 20
+CACHE = 4 << 20
 
 W = TypeVar("W")
 
@@ -61,17 +61,16 @@ def blocks(cells: Sequence[int], values: int) -> list[Block]:
 class Workspaces(Generic[W]):
     """Work arrays by number of components and of cells, made when first asked for and kept."""
 
-    def __init__(self, build: Callable[[int, tuple[int, ...]], W]) -> None:
-        self._build = build
+    def __init__(self) -> None:
         self._kept: dict[tuple[int, tuple[int, ...]], W] = {}
 
     def __getstate__(self) -> dict[str, object]:
         # a copy of a workspace would hold arrays where there were views of one another
-        return {**self.__dict__, "_kept": {}}
+        return {"_kept": {}}
 
-    def get(self, components: int, cells: tuple[int, ...]) -> W:
+    def get(self, components: int, cells: tuple[int, ...], build: Callable[[int, tuple[int, ...]], W]) -> W:
         """The workspace for blocks of this size."""
         key = (components, cells)
         if key not in self._kept:
-            self._kept[key] = self._build(components, cells)
+            self._kept[key] = build(components, cells)
         return self._kept[key]

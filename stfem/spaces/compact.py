@@ -97,7 +97,7 @@ class _Coupling:
                 start += len(right)
         self._sent = np.concatenate(sent)
         self._received = np.concatenate(received, axis=1)
-        self._work = Workspaces(self._build)
+        self._work: Workspaces[_Work] = Workspaces()
 
     @property
     def values(self) -> int:
@@ -126,7 +126,7 @@ class _Coupling:
         dim = field.ndim - 2
         source, result = block.of(field, dim), block.of(target, dim)
         cells = source.shape[2:]
-        work = self._work.get(len(field), cells)
+        work = self._work.get(len(field), cells, self._build)
         own = work.taken[:, : self._width]
         own.reshape(-1, self._width, self._behind, *cells)[...] = source.reshape(
             -1, self._width, self._behind, *cells

@@ -26,7 +26,8 @@ class TensorProduct:
     """
 
     def __init__(self, factors: Sequence[Array]) -> None:
-        self.rows, self.columns = prod(len(a) for a in factors), prod(a.shape[1] for a in factors)
+        self.rows: int = prod(len(a) for a in factors)
+        self.columns: int = prod(a.shape[1] for a in factors)
         groups = min(_groupings(factors), key=_cost)
         self.cost = _cost(groups)
         self._steps: list[tuple[int, Array, int]] = []  # factors of the modes before and the rows behind
@@ -49,16 +50,16 @@ class TensorProduct:
 
     def apply(self, field: Array, out: Array, buffers: Sequence[Array]) -> None:
         """Write the product to ``out``, ``(m, r_1 ⋯ r_d, cells)``, contiguous if there are `buffers`."""
+        if len(self._steps) == 1:  # any strides will do
+            np.matmul(self._steps[0][1], field, out=out)
+            return
         state, components, cells = field, len(field), field.shape[2]
         for (before, matrix, behind), target in zip(self._steps, [*buffers, out], strict=True):
-            if before == behind == 1:
-                np.matmul(matrix, state, out=target)
-                continue
-            shape = (components, before, matrix.shape[1], behind * cells)
+            rows, columns = matrix.shape
             np.matmul(
                 matrix,
-                state.reshape(shape),
-                out=target.reshape(components, before, len(matrix), behind * cells),
+                state.reshape(components, before, columns, behind * cells),
+                out=target.reshape(components, before, rows, behind * cells),
             )
             state = target
 
