@@ -113,8 +113,12 @@ def main() -> None:
                 f"{row['equation']}: {row['fraction of copy']} of a copy (target 1/{fraction}), "
                 f"{row['times NGSolve']} times NGSolve (target {factor})"
             )
-    name = "performance_rhs" + ("_quick" if quick else "")
-    records.write(name, {"quick": quick, "threads": 1, "kernels": timing.kernels()}, results, table)
+    records.write(
+        timing.name("performance_rhs", quick),
+        {"quick": quick, "threads": 1, "kernels": timing.kernels()},
+        results,
+        table,
+    )
 
 
 if __name__ == "__main__":

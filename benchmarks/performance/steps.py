@@ -90,8 +90,12 @@ def main() -> None:
     print(table)
     growth = [row["time per cell"] for row in results if row["time per cell"] is not None]
     print(f"time per step and cell against the coarsest grid: {min(growth)} to {max(growth)} (target ≤ 1.2)")
-    name = "performance_steps" + ("_quick" if quick else "")
-    records.write(name, {"quick": quick, "threads": 1, "kernels": timing.kernels()}, results, table)
+    records.write(
+        timing.name("performance_steps", quick),
+        {"quick": quick, "threads": 1, "kernels": timing.kernels()},
+        results,
+        table,
+    )
 
 
 if __name__ == "__main__":

@@ -70,5 +70,11 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def kernels() -> str:
-    """Which kernels OpenBLAS was told to take; a processor younger than it gets slow ones by itself."""
+    """Which kernels OpenBLAS was told to take; a processor younger than it may get slow ones by itself."""
     return os.environ.get("OPENBLAS_CORETYPE", "detected")
+
+
+def name(subject: str, quick: bool) -> str:
+    """Name of a record: what was told to OpenBLAS, and whether the grids were small, belong to it."""
+    told = "_" + kernels().lower() if "OPENBLAS_CORETYPE" in os.environ else ""
+    return subject + told + ("_quick" if quick else "")

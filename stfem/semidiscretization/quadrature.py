@@ -216,9 +216,11 @@ class QuadratureConvection:
         result = np.empty(u.shape) if out is None else out
         cells = self.grid.cells
         modes, target = (a.reshape(len(u), -1, *cells) for a in (u, result))
-        minus, plus = self._end(modes, cells[0] - 1, -1), self._end(modes, 0, 1)
-        below = [np.empty(end.shape) for end in minus]
-        self._face(t, minus, plus, self._first.face[0], 0, below)
+        below: list[Array] | None = None
+        if not self._blocks[0].whole:
+            minus, plus = self._end(modes, cells[0] - 1, -1), self._end(modes, 0, 1)
+            below = [np.empty(end.shape) for end in minus]
+            self._face(t, minus, plus, self._first.face[0], 0, below)
         for block, points in zip(self._blocks, self._points, strict=True):
             below = self._apply(t, modes, target, block, points, below)
         return result
@@ -243,9 +245,18 @@ class QuadratureConvection:
             np.subtract(minus[0], plus[0], out=out[1])
 
     def _apply(
-        self, t: float, modes: Array, target: Array, block: Block, points: FluxPoints, below: list[Array]
+        self,
+        t: float,
+        modes: Array,
+        target: Array,
+        block: Block,
+        points: FluxPoints,
+        below: list[Array] | None,
     ) -> list[Array]:
-        """One block; takes what is on the faces below it and returns what is on those above it."""
+        """One block; takes what is on the faces below it and returns what is on those above it.
+
+        The whole grid takes nothing: its first faces are its last.
+        """
         dim = self._dim  # also the axis of the first cell index in arrays on faces
         source, result = block.of(modes, dim), block.of(target, dim)
         work = self._work.get(len(modes), source.shape[2:], self._build)
@@ -253,13 +264,13 @@ class QuadratureConvection:
         self._layout.product.apply(source.reshape(flat), work.points, work.between)
         if work.modes is not None:
             work.modes[...] = source.reshape(flat)
-        above = self._end(modes, block.above, 1)
+        above = None if block.whole else self._end(modes, block.above, 1)
         for i in range(dim):
             for k, given in enumerate(work.ahead[i]):
-                move(work.plus[i][k], given, 1, dim + i, above[k] if i == 0 else None)
+                move(work.plus[i][k], given, 1, dim + i, above[k] if above and i == 0 else None)
             self._face(t, work.behind[i], work.plus[i], points.face[i], i, work.out[i])
             for k, leaving in enumerate(work.out[i]):
-                move(work.into[i][k], leaving, -1, dim + i, below[k] if i == 0 else None)
+                move(work.into[i][k], leaving, -1, dim + i, below[k] if below and i == 0 else None)
         for i, flux in enumerate(work.flux):
             if i == 0 or not self._shared:
                 flux[...] = self.equation.flux(work.volume, points.cell, t, i)

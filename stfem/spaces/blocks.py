@@ -21,13 +21,14 @@ W = TypeVar("W")
 class Block:
     """Rows ``start ≤ row < stop`` of the first cell axis; ``below`` and ``above`` are the rows next to them.
 
-    They wrap round.
+    They wrap round; `whole` says that the block is the grid and so its own neighbour.
     """
 
     start: int
     stop: int
     below: int
     above: int
+    whole: bool = False
 
     def of(self, field: Array, dim: int) -> Array:
         """View of the block in a field ``(…, N_1, …, N_d)``."""
@@ -55,7 +56,9 @@ def blocks(cells: Sequence[int], values: int) -> list[Block]:
     fitting = max(1, CACHE // (8 * values * prod(cells[1:])))
     count = -(-total // fitting)
     bounds = [total * k // count for k in range(count + 1)]
-    return [Block(start, stop, (start - 1) % total, stop % total) for start, stop in pairwise(bounds)]
+    return [
+        Block(start, stop, (start - 1) % total, stop % total, count == 1) for start, stop in pairwise(bounds)
+    ]
 
 
 class Workspaces(Generic[W]):

@@ -136,7 +136,8 @@ class _Coupling:
             shape = (len(own), -1, self._behind, *cells)
             given, arrived = work.given.reshape(shape), work.taken[:, self._width :].reshape(shape)
             for part, direction, shift in self._moves:
-                beyond = self._row(field, block, part, shift) if direction == 0 else None
+                outside = direction == 0 and not block.whole
+                beyond = self._row(field, block, part, shift) if outside else None
                 move(arrived[:, part], given[:, part], shift, 3 + direction, beyond)
         if add:
             np.matmul(self._received, work.taken, out=work.product)
