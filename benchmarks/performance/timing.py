@@ -23,7 +23,7 @@ _REPEATS = 7
 
 @dataclass(frozen=True)
 class Rates:
-    """Least times of one call in seconds, of `size` unknowns."""
+    """Median times of one call in seconds, of `size` unknowns."""
 
     size: int
     seconds: float
@@ -46,20 +46,19 @@ class Rates:
 
 
 def measure(work: Callable[[], object], array: np.ndarray, seconds: float = 1.0) -> Rates:
-    """Repeat the work and a copy of ``array`` in turn for about ``seconds`` and keep the least time of each.
+    """Repeat the work and a copy of ``array`` in turn for about ``seconds``; the median of each.
 
     Times are those that the thread computes, which are those of the clock on an idle machine.
     """
     copy = np.empty_like(array)
     work()
     np.copyto(copy, array)
-    best, best_copy = np.inf, np.inf
-    repeats, end = 0, time.perf_counter() + seconds
-    while repeats < _REPEATS or time.perf_counter() < end:
-        best_copy = min(best_copy, timed(lambda: np.copyto(copy, array)))
-        best = min(best, timed(work))
-        repeats += 1
-    return Rates(array.size, best, best_copy)
+    pairs: list[tuple[float, float]] = []
+    end = time.perf_counter() + seconds
+    while len(pairs) < _REPEATS or time.perf_counter() < end:
+        pairs.append((timed(work), timed(lambda: np.copyto(copy, array))))
+    median, median_copy = np.median(pairs, axis=0)
+    return Rates(array.size, float(median), float(median_copy))
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -70,7 +69,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def kernels() -> str:
-    """Which kernels OpenBLAS was told to take; a processor younger than it may get slow ones by itself."""
+    """Which kernels OpenBLAS was told to take; by itself it takes those of the processor."""
     return os.environ.get("OPENBLAS_CORETYPE", "detected")
 
 
