@@ -23,9 +23,10 @@ html_title = "stfem"
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
 
 
-def _benchmark_tables() -> str:
+def _tables(names: str, without: str = "") -> str:
     """Tables that the benchmarks have written; no number of this documentation is typed by hand."""
-    tables = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
+    found = sorted((ROOT / "benchmarks" / "results").glob(names))
+    tables = [path for path in found if not (without and path.match(without))]
     if not tables:
         return "*No results yet: run the command above, then build the documentation again.*"
     return "\n\n".join(table.read_text(encoding="utf-8").strip() for table in tables)
@@ -38,4 +39,9 @@ def _demo_picture() -> str:
     return "![Effectivity against the diffusion, split and unsplit](images/demo.png)"
 
 
-myst_substitutions = {"benchmark_tables": _benchmark_tables(), "demo_picture": _demo_picture()}
+myst_substitutions = {
+    "benchmark_tables": _tables("*.md", without="performance_*.md"),
+    "performance_rhs": _tables("performance_rhs*.md"),
+    "performance_steps": _tables("performance_steps*.md"),
+    "demo_picture": _demo_picture(),
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,8 +11,6 @@ from stfem.data import Constant, Data, Polynomial, Trigonometric, as_data
 from stfem.data.base import Array
 from stfem.equations.base import Equation
 from stfem.equations.stability import Growth, GrowthForm, Stability
-
-_KEPT = 12  # point sets whose velocities are kept: those of two grids in three dimensions
 
 
 class AdvectionDiffusion(Equation):
@@ -57,7 +56,7 @@ class AdvectionDiffusion(Equation):
         super().__init__(_dimension(velocity, dim), 1, diffusion, None, reaction)
         self._velocity = as_data(velocity, self.dim, self.dim, "velocity")
         self._numbers = [b.value if isinstance(b, Constant) else None for b in self._velocity]
-        self._kept: dict[tuple[int, int], tuple[Array, Array]] = {}
+        self._kept: dict[tuple[int, int], Array] = {}
         if divergence is None:
             self._divergence = _divergence(self._velocity)
         else:
@@ -77,19 +76,22 @@ class AdvectionDiffusion(Equation):
         """Data that sum to ∇·b."""
         return self._divergence
 
+    def __getstate__(self) -> dict[str, object]:
+        # kept by the identity of arrays, which a copy does not share
+        return {**self.__dict__, "_kept": {}}
+
     def _speed(self, x: Array, t: float, direction: int) -> Array | float:
         number, b = self._numbers[direction], self._velocity[direction]
         if number is not None:
             return number
         if b.time_dependent or x.flags.writeable:
             return b(x, t)
-        # read-only points are those of a grid, met again in every stage
+        # read-only points are those of a grid, met again in every stage; what is kept goes when they go
         key = (id(x), direction)
-        if key not in self._kept or self._kept[key][0] is not x:
-            while len(self._kept) >= _KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = (x, b(x, t))
-        return self._kept[key][1]
+        if key not in self._kept:
+            self._kept[key] = b(x, t)
+            weakref.finalize(x, self._kept.pop, key, None)
+        return self._kept[key]
 
     def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
         """b_i u."""

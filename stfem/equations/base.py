@@ -41,6 +41,8 @@ class Equation(ABC):
 
     #: f(u) = b(x, t) u.
     linear: bool = False
+    #: f_i is one and the same function in every direction i.
+    isotropic: bool = False
     #: Polynomial degree of f in u, None where f is not a polynomial.
     flux_degree: int | None = None
 

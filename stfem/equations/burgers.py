@@ -25,7 +25,9 @@ class Burgers(ScalarConservationLaw):
         super().__init__((0.0, 0.0, 0.5), dim=dim, diffusion=diffusion)
 
     def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
-        return np.asarray(0.5 * u * u)
+        result: Array = 0.5 * u
+        result *= u
+        return result
 
     def jacobian_product(self, u: Array, v: Array, x: Array, t: float, direction: int) -> Array:
         return u * v

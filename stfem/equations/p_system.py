@@ -67,8 +67,8 @@ class DiffusivePSystem(Equation):
 
     def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
         result = np.zeros_like(u)
-        result[0] = -u[1 + direction]
-        result[1 + direction] = 1.0 / (u[0] * u[0])
+        np.negative(u[1 + direction], out=result[0])
+        np.divide(1.0, u[0] * u[0], out=result[1 + direction])
         return result
 
     def jacobian_product(self, u: Array, v: Array, x: Array, t: float, direction: int) -> Array:
@@ -79,7 +79,8 @@ class DiffusivePSystem(Equation):
 
     def wave_speed(self, u: Array, x: Array, t: float, direction: int) -> Array:
         # NaN at a state without a wave speed stops the run instead of hiding it
-        return np.sqrt(2.0 / np.where(u[0] > 0.0, u[0], np.nan) ** 3)
+        tau = np.where(u[0] > 0.0, u[0], np.nan)
+        return np.asarray(np.sqrt(2.0 / (tau * tau * tau)))
 
     def probe_states(self, rng: np.random.Generator, count: int) -> Array:
         states = rng.uniform(-1.0, 1.0, (self.components, count))

@@ -47,6 +47,11 @@ def check_equation(equation: Equation) -> None:
                 f"{largest[slow][0]:.6g}, got {speed[slow][0]:.6g}"
             )
         _check_degree(equation, u, v, x, i, name)
+        if equation.isotropic and not np.array_equal(value, equation.flux(u, x, _TIME, 0)):
+            raise ValueError(
+                f"{name}.isotropic: expected False for fluxes that differ between directions 0 and {i}, "
+                "got True"
+            )
 
 
 def check_difference(given: Array, difference: Array, value: Array, name: str) -> None:

@@ -64,6 +64,7 @@ class ScalarConservationLaw(Equation):
         count = dim if dim is not None else len(fluxes)
         super().__init__(count, 1, diffusion)
         self._same = len(fluxes) == 1 or all(f is fluxes[0] for f in fluxes)
+        self.isotropic = self._same
         self._flux = _per_direction(fluxes, self.dim, "flux")
         polynomial = [f for f in self._flux if isinstance(f, Polynomial)]
         if len(polynomial) == self.dim:

@@ -15,6 +15,20 @@ def neighbour(field: Array, shift: int, axis: int) -> Array:
     return field if shift % field.shape[axis] == 0 else np.roll(field, -shift, axis=axis)
 
 
+def move(target: Array, field: Array, shift: int, axis: int, beyond: Array | None = None) -> None:
+    """Write the values of the cells ``shift`` = ±1 places further along a cell axis into ``target``.
+
+    Parameters
+    ----------
+    beyond
+        What lies past the end, one cell thick; by default the other end (the axis is the whole period).
+    """
+    inner, ends = ((slice(1, None), slice(0, 1)), (slice(0, -1), slice(-1, None)))[:: 1 if shift == 1 else -1]
+    before = (slice(None),) * (axis % field.ndim)
+    target[(*before, ends[0])] = field[(*before, inner[0])]
+    target[(*before, ends[1])] = field[(*before, inner[1])] if beyond is None else beyond
+
+
 def gather_neighbours(field: Array, shifts: Sequence[int], cells: int, modes: int) -> Array:
     """Modes of the neighbours at ``shifts`` along the cell axis, stacked along the mode axis."""
     if tuple(shifts) == (0,):

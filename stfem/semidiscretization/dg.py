@@ -12,8 +12,10 @@ from stfem.data import Data
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
-from stfem.semidiscretization.convection import QuadratureConvection, StencilConvection, linear_traces
+from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
+from stfem.semidiscretization.quadrature import QuadratureConvection
+from stfem.semidiscretization.source import source
 from stfem.spaces.interval import transport
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_everywhere
@@ -50,6 +52,8 @@ class Semidiscretization:
         For a degree or cell numbers out of range.
     """
 
+    takes_out = True  # the right-hand sides write to given arrays
+
     def __init__(
         self,
         problem: Problem,
@@ -74,7 +78,9 @@ class Semidiscretization:
             if traces is None
             else StencilConvection(self.grid, self.degree, traces)
         )
-        self._source = [(c, g) for c, g in enumerate(problem.source) if not g.is_zero]
+        self._source = [
+            (c, source(g, self.grid, self.degree)) for c, g in enumerate(problem.source) if not g.is_zero
+        ]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,25 +96,47 @@ class Semidiscretization:
         """L² projection of one `Data` per component at a fixed time."""
         return np.stack([field.project(self.grid, self.degree, t).coefficients for field in fields])
 
-    def rhs_hyperbolic(self, t: float, u: Array) -> Array:
-        """H(t, U) = −(DG form of ∇·f(u)) + projections of g − cu."""
-        rate = self._convection.apply(t, u)
-        for component, source in self._source:
-            rate[component] += source.project(self.grid, self.degree, t).coefficients
+    def rhs_hyperbolic(self, t: float, u: Array, out: Array | None = None) -> Array:
+        """H(t, U) = −(DG form of ∇·f(u)) + projections of g − cu, in ``out`` if given."""
+        rate = self._convection.apply(t, u, out)
+        self._add_sources(t, u, rate)
+        return rate
+
+    def rhs_parabolic(self, t: float, u: Array, out: Array | None = None) -> Array:
+        """P(t, U) = ε L_h U, interior penalty, on the components that diffuse, in ``out`` if given."""
+        rate = np.empty(u.shape) if out is None else out
+        for component, weight in enumerate(self.problem.equation.diffused):
+            if weight:
+                self.diffusion.apply(u[component], rate[component])
+            else:
+                rate[component] = 0.0
+        return rate
+
+    def rhs(self, t: float, u: Array, out: Array | None = None) -> Array:
+        """H(t, U) + P(t, U), in ``out`` if given."""
+        if self._both is not None:
+            rate = self._both.apply(t, u, out)
+        else:
+            rate = self._convection.apply(t, u, out)
+            for component, weight in enumerate(self.problem.equation.diffused):
+                if weight and self.has_diffusion:
+                    self.diffusion.apply(u[component], rate[component], add=True)
+        self._add_sources(t, u, rate)
+        return rate
+
+    @cached_property
+    def _both(self) -> StencilConvection | QuadratureConvection | None:
+        """Convection and diffusion in one pass, where that pays."""
+        if not (self.has_diffusion and self.diffusion.diagonal and all(self.problem.equation.diffused)):
+            return None
+        return self._convection.with_diffusion(self.diffusion)
+
+    def _add_sources(self, t: float, u: Array, rate: Array) -> None:
+        for component, datum in self._source:
+            datum.add(t, rate[component])
         reaction = self.problem.equation.reaction
         if not reaction.is_zero:
             rate -= self._reaction(reaction, t, u)
-        return rate
-
-    def rhs_parabolic(self, t: float, u: Array) -> Array:
-        """P(t, U) = ε L_h U, interior penalty, on the components that diffuse."""
-        weights = np.reshape(self.problem.equation.diffused, (-1, *(1,) * (u.ndim - 1)))
-        return np.asarray(self.diffusion.apply(u) * weights)
-
-    def rhs(self, t: float, u: Array) -> Array:
-        """H(t, U) + P(t, U)."""
-        rate = self.rhs_hyperbolic(t, u)
-        return rate + self.rhs_parabolic(t, u) if self.has_diffusion else rate
 
     def rhs_rate(self, t: float, u: Array, rate: Array) -> Array:
         """d/dt of H(t, U) + P(t, U) along a solution with dU/dt = ``rate``, for coefficients free of t.
@@ -134,14 +162,15 @@ class Semidiscretization:
                 result[component] += slope.project(self.grid, self.degree, t).coefficients
         return result
 
-    def solve_parabolic(self, rhs: Array, shift: float) -> Array:
-        """Solve (I − shift·P) x = rhs, by Fourier blocks."""
-        return np.stack(
-            [
-                self.diffusion.solve(component, shift * weight) if weight else component
-                for component, weight in zip(rhs, self.problem.equation.diffused, strict=True)
-            ]
-        )
+    def solve_parabolic(self, rhs: Array, shift: float, out: Array | None = None) -> Array:
+        """Solve (I − shift·P) x = rhs, by Fourier blocks; x in ``out`` if given."""
+        x = np.empty(rhs.shape) if out is None else out
+        for component, weight in enumerate(self.problem.equation.diffused):
+            if weight:
+                self.diffusion.solve(rhs[component], shift, x[component])
+            else:
+                x[component] = rhs[component]
+        return x
 
     def _reaction(self, reaction: Data, t: float, u: Array) -> Array:
         if reaction.constant:

@@ -45,7 +45,7 @@ class Diffusion:
     def __init__(self, grid: TensorGrid, degree: int, matrix: Array, penalty: InteriorPenalty) -> None:
         self.grid, self.degree, self.matrix = grid, degree, matrix
         self.diagonal = is_diagonal(matrix)
-        self._penalties = [
+        self.penalties = [
             penalty.coefficient(degree, h, grid.dim, self.diagonal) * h if matrix[i, i] > 0.0 else 0.0
             for i, h in enumerate(grid.spacing)
         ]
@@ -59,7 +59,7 @@ class Diffusion:
         for i, h in enumerate(self.grid.spacing):
             if self.matrix[i, i] > 0.0:
                 scale = self.matrix[i, i] / h**2
-                terms.append(((i, interior_penalty(self.degree, self._penalties[i]).scaled(scale)),))
+                terms.append(((i, interior_penalty(self.degree, self.penalties[i]).scaled(scale)),))
         for i, j in self._cross_pairs():
             scale = self.matrix[i, j] / (self.grid.spacing[i] * self.grid.spacing[j])
             terms.append(((i, central.scaled(scale)), (j, derivative)))  # {∂_j u}[v] on faces normal to i
@@ -75,9 +75,7 @@ class Diffusion:
         i, h = direction, self.grid.spacing
         terms: list[Term] = []
         if self.matrix[i, i] > 0.0:
-            terms.append(
-                ((i, scheme_flux(self.degree, self._penalties[i]).scaled(self.matrix[i, i] / h[i])),)
-            )
+            terms.append(((i, scheme_flux(self.degree, self.penalties[i]).scaled(self.matrix[i, i] / h[i])),))
         for row, j in self._cross_pairs():
             if row == i:
                 scale = self.matrix[i, j] / h[j]
@@ -121,9 +119,9 @@ class Diffusion:
         """Eigenvalues that differ from zero by more than the round-off of the matrix."""
         return np.asarray(eigenvalues > 1e-14 * eigenvalues.max())
 
-    def apply(self, field: Array) -> Array:
-        """P applied to a modal field ``(…, p…, N…)``."""
-        result = self._direct.apply(field)
+    def apply(self, field: Array, out: Array | None = None, add: bool = False) -> Array:
+        """P applied to a modal field ``(…, p…, N…)``, in ``out`` (added to what is there) if given."""
+        result = self._direct.apply(field, out, add)
         for term in self.terms:
             if len(term) > 1:
                 result += apply_term(term, field, self.grid.dim)
@@ -148,9 +146,13 @@ class Diffusion:
         """Largest eigenvalue of −P, in 1/time."""
         return self._solver.spectral_radius if self.terms else 0.0
 
-    def solve(self, rhs: Array, shift: float) -> Array:
-        """x with (I − shift·P) x = rhs for one component ``(p…, N…)``; direct."""
-        return self._solver.solve(rhs, shift) if self.terms else rhs.copy()
+    def solve(self, rhs: Array, shift: float, out: Array | None = None) -> Array:
+        """x with (I − shift·P) x = rhs for one component ``(p…, N…)``, in ``out`` if given; direct."""
+        if self.terms:
+            return self._solver.solve(rhs, shift, out)
+        x = np.empty_like(rhs) if out is None else out
+        x[...] = rhs
+        return x
 
 
 def _sum(first: Stencil, second: Stencil) -> Stencil:

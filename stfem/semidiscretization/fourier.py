@@ -8,11 +8,15 @@ diagonalised on its own. No iteration, no tolerance.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
+from stfem.spaces.blocks import Block, Workspaces, blocks
 from stfem.spaces.stencil import Array, Stencil, Term
 
 ComplexArray = NDArray[np.complex128]
@@ -21,63 +25,146 @@ ComplexArray = NDArray[np.complex128]
 class SeparableSolver:
     """P = Σ_i (one-dimensional operator in direction i): each direction has its own eigenvectors.
 
+    The operators commute with reflection, under which Legendre mode j gets the sign (−1)^j. With odd modes
+    divided by i their symbols, and so the eigenvectors, are real: real and imaginary parts of a spectrum pass
+    through real matrices, block of frequencies by block.
+
     Parameters
     ----------
     operators
         One symmetric stencil per direction, or None where the direction carries no diffusion.
     cells
         Numbers of cells.
+
+    Raises
+    ------
+    ValueError
+        For a stencil that does not commute with reflection.
     """
 
     def __init__(self, operators: Sequence[Stencil | None], cells: Sequence[int]) -> None:
-        self._dim = len(cells)
-        self._vectors: list[ComplexArray | None] = []
+        self._dim, self._cells = len(cells), tuple(cells)
+        self._spectral = (*cells[:-1], cells[-1] // 2 + 1)  # the real transform keeps half of the last axis
+        self._vectors: list[Array | None] = []  # (mode, eigenvector, 1, …, frequency, …, 1)
         total: Array = np.zeros((1,) * (2 * self._dim))
-        for i, (operator, count) in enumerate(zip(operators, cells, strict=True)):
+        for i, operator in enumerate(operators):
             if operator is None:
                 self._vectors.append(None)
                 continue
-            symbol = operator.symbol(count)
-            if i == self._dim - 1:  # the real transform keeps half of the last axis
-                symbol = symbol[: count // 2 + 1]
-            eigenvalues, vectors = np.linalg.eigh(symbol)
+            symbols = _real_symbol(operator, self._cells[i])[: self._spectral[i]]
+            eigenvalues, vectors = np.linalg.eigh(symbols)
+            count, width = eigenvalues.shape
             self._vectors.append(
-                np.ascontiguousarray(np.moveaxis(vectors, 0, -1))
-            )  # (mode, eigenvector, frequency)
+                np.moveaxis(vectors, 0, -1).reshape(
+                    width, width, *(count if k == i else 1 for k in range(self._dim))
+                )
+            )
             shape = [1] * (2 * self._dim)
-            shape[i], shape[self._dim + i] = eigenvalues.shape[1], eigenvalues.shape[0]
+            shape[i], shape[self._dim + i] = width, count
             total = total + eigenvalues.T.reshape(shape)
         self._eigenvalues = total
+        self._inverse = (0.0, np.ones_like(total))
+        self._modes = (max(len(v) for v in self._vectors if v is not None),) * self._dim
+        self._work: Workspaces[tuple[Array, Array, Array]] = Workspaces()
 
     @property
     def spectral_radius(self) -> float:
         """Largest |eigenvalue| of P."""
         return float(np.abs(self._eigenvalues).max())
 
-    def solve(self, rhs: Array, shift: float) -> Array:
-        """Solution x of (I − shift·P) x = rhs, one component ``(p…, N…)``."""
-        axes = tuple(range(self._dim, 2 * self._dim))
-        field = fft.rfftn(rhs, axes=axes)
-        for i, vectors in enumerate(self._vectors):
-            if vectors is not None:
-                field = self._transform(np.conj(np.swapaxes(vectors, 0, 1)), field, i)
-        field /= 1.0 - shift * self._eigenvalues
-        for i, vectors in enumerate(self._vectors):
-            if vectors is not None:
-                field = self._transform(vectors, field, i)
-        return np.asarray(fft.irfftn(field, s=rhs.shape[self._dim :], axes=axes))
+    def solve(self, rhs: Array, shift: float, out: Array | None = None) -> Array:
+        """Solution x of (I − shift·P) x = rhs, one component ``(p…, N…)``, in ``out`` if given."""
+        if self._inverse[0] != shift:  # all steps of a run have few shifts, mostly one
+            self._inverse = (shift, 1.0 / (1.0 - shift * self._eigenvalues))
+        axes = tuple(range(self._dim - 1, 2 * self._dim - 1))
+        parts, turns = self._parts, self._turns
+        for j, turn in enumerate(turns):  # part by part: what is transformed stays in the cache
+            spectrum = fft.rfftn(rhs[j], axes=axes)
+            spectrum *= turn
+            parts[0, j], parts[1, j] = spectrum.real, spectrum.imag
+        for block, *tables in self._tables:
+            self._invert(block.of(parts, self._dim), block, tables)
+        x = np.empty_like(rhs) if out is None else out
+        for j, turn in enumerate(np.conj(turns)):
+            spectrum.real, spectrum.imag = parts[0, j], parts[1, j]
+            spectrum *= turn
+            x[j] = fft.irfftn(spectrum, s=self._cells, axes=axes)
+        return x
 
-    def _transform(self, matrices: ComplexArray, field: ComplexArray, direction: int) -> ComplexArray:
-        """Apply ``matrices[a, b, frequency]`` to the modes of one direction."""
-        moved = np.moveaxis(field, direction, 0)
-        shape = [1] * (moved.ndim - 1)
-        shape[self._dim - 1 + direction] = matrices.shape[2]
-        result = np.empty(moved.shape, dtype=complex)
-        for a in range(matrices.shape[0]):
-            np.multiply(matrices[a, 0].reshape(shape), moved[0], out=result[a])
-            for b in range(1, matrices.shape[1]):
-                result[a] += matrices[a, b].reshape(shape) * moved[b]
-        return np.moveaxis(result, 0, direction)
+    @cached_property
+    def _parts(self) -> Array:
+        """Real and imaginary part of a spectrum, kept from solve to solve."""
+        return np.empty((2, *self._modes, *self._spectral))
+
+    @cached_property
+    def _turns(self) -> ComplexArray:
+        """Division of modes by i for every odd index in a direction that carries diffusion."""
+        index = np.indices(self._modes).reshape(self._dim, -1)
+        odd = sum(j % 2 for j, v in zip(index, self._vectors, strict=True) if v is not None)
+        powers = np.array([1.0, -1.0j, -1.0, 1.0j])
+        return np.asarray(powers[np.asarray(odd) % 4].reshape(*self._modes, *(1,) * self._dim))
+
+    @cached_property
+    def _tables(self) -> list[tuple[Any, ...]]:
+        """Blocks of frequencies, each with the eigenvectors of every direction spread over it.
+
+        Long rows: numpy is slow where an inner loop ends after the few frequencies of one direction.
+        """
+        result = []
+        for block in blocks(self._spectral, 5 * prod(self._modes)):
+            shape = (block.stop - block.start, *self._spectral[1:])
+            spread: list[Array | None] = []
+            for i, v in enumerate(self._vectors):
+                part = v if v is None or i > 0 else v[:, :, block.start : block.stop]
+                spread.append(
+                    None
+                    if part is None
+                    else np.ascontiguousarray(np.broadcast_to(part, (*part.shape[:2], *shape)))
+                )
+            result.append((block, *spread))
+        return result
+
+    def _invert(self, field: Array, block: Block, tables: Sequence[Array | None]) -> None:
+        """Expand in eigenvectors, divide by 1 − shift·eigenvalue, expand back; in place."""
+        inverse = self._inverse[1]
+        if inverse.shape[self._dim] > 1:
+            inverse = block.of(inverse, self._dim)
+        state, other, term = self._work.get(2, field.shape, _work)
+        np.copyto(state, field)
+        for i, table in enumerate(tables):
+            if table is not None:
+                _combine(np.swapaxes(table, 0, 1), state, other, term, 1 + i)
+                state, other = other, state
+        state *= inverse
+        for i, table in enumerate(tables):
+            if table is not None:
+                _combine(table, state, other, term, 1 + i)
+                state, other = other, state
+        np.copyto(field, state)
+
+
+def _work(_: int, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    return np.empty(shape), np.empty(shape), np.empty(prod(shape))
+
+
+def _combine(table: Array, field: Array, out: Array, term: Array, axis: int) -> None:
+    """Along an axis ``out_a = Σ_b table[a, b] field_b``; the entries of the table are arrays over cells."""
+    source, target = np.moveaxis(field, axis, 0), np.moveaxis(out, axis, 0)
+    term = term[: target[0].size].reshape(target.shape[1:])
+    for a, row in enumerate(table):
+        np.multiply(row[0], source[0], out=target[a])
+        for entry, values in zip(row[1:], source[1:], strict=True):
+            target[a] += np.multiply(entry, values, out=term)
+
+
+def _real_symbol(operator: Stencil, cells: int) -> Array:
+    """Symbol with odd modes divided by i, ``(cells, width, width)``."""
+    symbol = operator.symbol(cells)
+    turn = np.array([1.0, 1.0j])[np.arange(symbol.shape[1]) % 2]
+    turned = np.conj(turn)[:, None] * symbol * turn
+    if np.abs(turned.imag).max() > 1e-12 * np.abs(turned).max():
+        raise ValueError("operator: expected a stencil that commutes with reflection, got another one")
+    return np.ascontiguousarray(turned.real)
 
 
 class BlockSolver:
@@ -90,7 +177,7 @@ class BlockSolver:
         self._dim = len(cells)
         half = (*cells[:-1], cells[-1] // 2 + 1)
         width = degree + 1
-        blocks = np.zeros((*half, width**self._dim, width**self._dim), dtype=complex)
+        symbols = np.zeros((*half, width**self._dim, width**self._dim), dtype=complex)
         for term in terms:
             product = np.ones((*(1,) * self._dim, 1, 1), dtype=complex)
             factors = dict(term)
@@ -103,24 +190,25 @@ class BlockSolver:
                 shape = [1] * self._dim
                 shape[i] = symbol.shape[0]
                 product = _kronecker(product, symbol.reshape(*shape, width, width))
-            blocks += product
-        eigenvalues, self._vectors = np.linalg.eigh(blocks)
-        self._eigenvalues = eigenvalues
+            symbols += product
+        self._eigenvalues, self._vectors = np.linalg.eigh(symbols)
+        self._adjoint = np.conj(np.swapaxes(self._vectors, -1, -2))
 
     @property
     def spectral_radius(self) -> float:
         """Largest |eigenvalue| of P."""
         return float(np.abs(self._eigenvalues).max())
 
-    def solve(self, rhs: Array, shift: float) -> Array:
-        """Solution x of (I − shift·P) x = rhs, one component ``(p…, N…)``."""
+    def solve(self, rhs: Array, shift: float, out: Array | None = None) -> Array:
+        """Solution x of (I − shift·P) x = rhs, one component ``(p…, N…)``, in ``out`` if given."""
         axes = tuple(range(self._dim, 2 * self._dim))
         field = fft.rfftn(rhs, axes=axes)
         spectrum = np.moveaxis(field.reshape(-1, *field.shape[self._dim :]), 0, -1)[..., None]
-        adjoint = np.conj(np.swapaxes(self._vectors, -1, -2))
-        spectrum = (adjoint @ spectrum) / (1.0 - shift * self._eigenvalues[..., None])
+        spectrum = (self._adjoint @ spectrum) / (1.0 - shift * self._eigenvalues[..., None])
         field = np.moveaxis((self._vectors @ spectrum)[..., 0], -1, 0).reshape(field.shape)
-        return np.asarray(fft.irfftn(field, s=rhs.shape[self._dim :], axes=axes))
+        x = np.empty_like(rhs) if out is None else out
+        x[...] = fft.irfftn(field, s=rhs.shape[self._dim :], axes=axes)
+        return x
 
 
 def _kronecker(left: ComplexArray, right: ComplexArray) -> ComplexArray:

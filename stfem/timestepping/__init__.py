@@ -14,7 +14,7 @@ from stfem.timestepping.methods import (
     SSPRK33,
 )
 from stfem.timestepping.selection import default_stepper
-from stfem.timestepping.stepper import ODE, Stepper
+from stfem.timestepping.stepper import ODE, InPlaceODE, Stepper
 from stfem.timestepping.tableau import AdditiveTableau, ButcherTableau
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "ButcherTableau",
     "ExplicitRungeKutta",
     "ImplicitExplicitRungeKutta",
+    "InPlaceODE",
     "Node",
     "NonFiniteError",
     "StepLimits",

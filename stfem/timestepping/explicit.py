@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.timestepping.stepper import ODE, Array
+from stfem.timestepping.stepper import ODE, Array, Writing
 from stfem.timestepping.tableau import ButcherTableau
 
 
 class ExplicitRungeKutta:
     """Explicit Runge-Kutta method for H + P; diffusion limits the step to O(h²).
 
-    The stages lie as rows of one workspace, kept from step to step, so that a stage value is a single
-    matrix-vector product.  One object must therefore not step in two threads at once.
+    The rates of the stages lie as rows of one workspace, kept from step to step as the stage value is, so
+    that the latter is a single matrix-vector product.  One object must therefore not step in two threads at
+    once.
 
     Raises
     ------
@@ -32,6 +33,7 @@ class ExplicitRungeKutta:
         self._b = np.array(tableau.b[: self._stages], dtype=float)
         self._c = np.array(tableau.c, dtype=float)
         self._rates = np.empty((0, 0))
+        self._value = np.empty((0, 0))
 
     @property
     def order(self) -> int:
@@ -41,25 +43,23 @@ class ExplicitRungeKutta:
     def step(self, ode: ODE, t: float, u: Array, dt: float, rate: Array) -> Array:
         """Return the value at t + dt; ``rate`` = H(t,u) + P(t,u) is the first stage."""
         self._rates = workspace(self._rates, self._stages, u)
+        self._value = workspace(self._value, 1, u)
+        writing, value = Writing(ode), self._value.reshape(u.shape)
         self._rates[0] = rate.ravel()
         for i in range(1, self._stages):
-            value = advance(u, dt * self._a[i, :i], self._rates[:i])
-            time = t + self._c[i] * dt
-            stage = self._rates[i].reshape(u.shape)
-            stage[...] = ode.rhs_hyperbolic(time, value)
-            if ode.has_diffusion:
-                stage += ode.rhs_parabolic(time, value)
-        return advance(u, dt * self._b, self._rates)
+            advance(u, dt * self._a[i, :i], self._rates[:i], value)
+            writing.rhs(t + self._c[i] * dt, value, self._rates[i].reshape(u.shape))
+        return advance(u, dt * self._b, self._rates, np.empty(u.shape))
 
     def __repr__(self) -> str:
         return f"ExplicitRungeKutta({self.tableau.name})"
 
 
-def advance(u: Array, weights: Array, rates: Array) -> Array:
-    """Return u + sum_j weights_j rates_j, increments first: rounded only once at the size of ``u``."""
-    value = (weights @ rates).reshape(u.shape)
-    value += u
-    return value
+def advance(u: Array, weights: Array, rates: Array, out: Array) -> Array:
+    """Return u + sum_j weights_j rates_j in ``out``, increments first: rounded once at the size of ``u``."""
+    np.matmul(weights, rates, out=out.reshape(-1))
+    out += u
+    return out
 
 
 def workspace(old: Array, rows: int, u: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stfem.timestepping.explicit import ExplicitRungeKutta, advance, workspace
-from stfem.timestepping.stepper import ODE, Array
+from stfem.timestepping.stepper import ODE, Array, Writing
 from stfem.timestepping.tableau import AdditiveTableau
 
 
@@ -38,6 +38,7 @@ class ImplicitExplicitRungeKutta:
         self._closing = np.repeat(np.array(tableau.b, dtype=float), 2) - self._a[-1].ravel()
         self._c = np.array(tableau.explicit.c, dtype=float)
         self._rates = np.empty((0, 0))
+        self._values = np.empty((0, 0))
 
     @property
     def order(self) -> int:
@@ -49,17 +50,19 @@ class ImplicitExplicitRungeKutta:
         if not ode.has_diffusion:
             return self._explicit.step(ode, t, u, dt, rate)
         self._rates = rates = workspace(self._rates, 2 * self.tableau.stages, u)
-        rates[1] = ode.rhs_parabolic(t, u).ravel()
+        self._values = workspace(self._values, 2, u)
+        right, value = (row.reshape(u.shape) for row in self._values)
+        writing = Writing(ode)
+        writing.parabolic(t, u, rates[1].reshape(u.shape))
         np.subtract(rate.ravel(), rates[1], out=rates[0])
         shift = dt * self._gamma
-        value = u
         for i in range(1, self.tableau.stages):
-            right = advance(u, dt * self._a[i, :i].ravel(), rates[: 2 * i])
-            value = ode.solve_parabolic(right, shift)
-            rates[2 * i] = ode.rhs_hyperbolic(t + self._c[i] * dt, value).ravel()
+            advance(u, dt * self._a[i, :i].ravel(), rates[: 2 * i], right)
+            writing.solve(right, shift, value)
+            writing.hyperbolic(t + self._c[i] * dt, value, rates[2 * i].reshape(u.shape))
             np.subtract(value.ravel(), right.ravel(), out=rates[2 * i + 1])
             rates[2 * i + 1] /= shift
-        return advance(value, dt * self._closing, rates)
+        return advance(value, dt * self._closing, rates, np.empty(u.shape))
 
     def __repr__(self) -> str:
         return f"ImplicitExplicitRungeKutta({self.tableau.name})"

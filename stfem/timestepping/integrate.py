@@ -8,7 +8,7 @@ from math import ceil, isfinite, isnan
 
 import numpy as np
 
-from stfem.timestepping.stepper import ODE, Array, Stepper
+from stfem.timestepping.stepper import ODE, Array, Stepper, Writing
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +118,8 @@ def _node(ode: ODE, time: float, values: Array, step: int) -> Node:
     _require_finite(values, "solution", time, step)
     values = _read_only(values)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        rate = ode.rhs_hyperbolic(time, values)
-        if ode.has_diffusion:
-            rate = rate + ode.rhs_parabolic(time, values)
+        rate = np.empty(values.shape)
+        Writing(ode).rhs(time, values, rate)
     _require_finite(rate, "rate of change of the solution", time, step)
     return Node(time, values, _read_only(rate))
 

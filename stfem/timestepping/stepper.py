@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ class ODE(Protocol):
     """du/dt = H(t,u) + P(t,u) (T1.2), with P linear in u and independent of t.
 
     The state is one array of any shape.  Every method returns a new array and leaves its arguments alone.
+    An ODE may also offer to write to given arrays, see `InPlaceODE`.
     """
 
     @property
@@ -28,6 +29,66 @@ class ODE(Protocol):
 
     def solve_parabolic(self, rhs: Array, shift: float, /) -> Array:
         """Return x with (I − shift · P) x = rhs, ``shift`` > 0; asked of implicit steppers only."""
+
+
+@runtime_checkable
+class InPlaceODE(ODE, Protocol):
+    """An ODE that says by `takes_out` that its methods take ``out``, an array to write the result to.
+
+    Its `rhs` gives the sum of both right-hand sides at once. Steppers then reuse their arrays.
+    """
+
+    takes_out: bool
+
+    def rhs(self, t: float, u: Array, /, out: Array | None = None) -> Array:
+        """Return H(t,u) + P(t,u)."""
+
+    def rhs_hyperbolic(self, t: float, u: Array, /, out: Array | None = None) -> Array:
+        """Return H(t,u)."""
+
+    def rhs_parabolic(self, t: float, u: Array, /, out: Array | None = None) -> Array:
+        """Return P(t,u)."""
+
+    def solve_parabolic(self, rhs: Array, shift: float, /, out: Array | None = None) -> Array:
+        """Return x with (I − shift · P) x = rhs."""
+
+
+class Writing:
+    """Right-hand sides of any ODE written to given arrays, without a copy where the ODE can do so itself."""
+
+    def __init__(self, ode: ODE) -> None:
+        self._ode = ode
+        self._in_place = ode if isinstance(ode, InPlaceODE) else None
+
+    def rhs(self, t: float, u: Array, out: Array) -> None:
+        """``out`` = H(t,u) + P(t,u)."""
+        if self._in_place is not None:
+            self._in_place.rhs(t, u, out=out)
+            return
+        out[...] = self._ode.rhs_hyperbolic(t, u)
+        if self._ode.has_diffusion:
+            out += self._ode.rhs_parabolic(t, u)
+
+    def hyperbolic(self, t: float, u: Array, out: Array) -> None:
+        """``out`` = H(t,u)."""
+        if self._in_place is not None:
+            self._in_place.rhs_hyperbolic(t, u, out=out)
+        else:
+            out[...] = self._ode.rhs_hyperbolic(t, u)
+
+    def parabolic(self, t: float, u: Array, out: Array) -> None:
+        """``out`` = P(t,u)."""
+        if self._in_place is not None:
+            self._in_place.rhs_parabolic(t, u, out=out)
+        else:
+            out[...] = self._ode.rhs_parabolic(t, u)
+
+    def solve(self, rhs: Array, shift: float, out: Array) -> None:
+        """``out`` = x with (I − shift · P) x = rhs."""
+        if self._in_place is not None:
+            self._in_place.solve_parabolic(rhs, shift, out=out)
+        else:
+            out[...] = self._ode.solve_parabolic(rhs, shift)
 
 
 class Stepper(Protocol):

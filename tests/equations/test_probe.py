@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stfem.equations import Equation
+from stfem.equations import Burgers, Equation, ScalarConservationLaw
 
 
 class Shallow(Equation):
@@ -88,3 +88,23 @@ def test_wrong_declarations() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             Bad(*arguments)
+
+
+def test_fluxes_that_differ_between_directions_are_not_isotropic() -> None:
+    class Turned(Burgers):
+        def flux(self, u, x, t, direction):
+            return (1.0 + direction) * super().flux(u, x, t, direction)
+
+        def jacobian_product(self, u, v, x, t, direction):
+            return (1.0 + direction) * super().jacobian_product(u, v, x, t, direction)
+
+        def wave_speed(self, u, x, t, direction):
+            return (1.0 + direction) * super().wave_speed(u, x, t, direction)
+
+    with pytest.raises(ValueError, match="isotropic: expected False"):
+        Turned(2).check()
+    equation = Turned(2)
+    equation.isotropic = False
+    equation.check()
+    assert Burgers(2).isotropic
+    assert not ScalarConservationLaw([(0.0, 1.0), (0.0, 0.0, 1.0)]).isotropic

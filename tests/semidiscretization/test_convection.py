@@ -10,7 +10,8 @@ from stfem.data import sine
 from stfem.fluxes import flux_engquist_osher, flux_rusanov, flux_upwind
 from stfem.meshes import TensorGrid
 from stfem.semidiscretization import Semidiscretization
-from stfem.semidiscretization.convection import QuadratureConvection, StencilConvection, linear_traces
+from stfem.semidiscretization.convection import StencilConvection, linear_traces
+from stfem.semidiscretization.quadrature import QuadratureConvection
 
 PI2 = 2.0 * math.pi
 

@@ -8,6 +8,7 @@ from stfem.fluxes import InteriorPenalty
 from stfem.meshes import TensorGrid
 from stfem.semidiscretization import Diffusion, Semidiscretization
 from stfem.semidiscretization.fourier import BlockSolver, SeparableSolver
+from stfem.spaces.interval import transport
 
 MATRICES = {
     1: [np.eye(1)],
@@ -62,3 +63,24 @@ def test_components_without_diffusion_pass_unchanged():
     np.testing.assert_array_equal(x[0], rhs[0])
     np.testing.assert_allclose(x - 0.3 * semi.rhs_parabolic(0.0, x), rhs, atol=1e-12)
     assert np.abs(x[1] - rhs[1]).max() > 0.1
+
+
+def test_stencil_without_reflection_is_refused():
+    upwind = transport(2, 1.0, 0.0)
+    with pytest.raises(ValueError, match="commutes with reflection"):
+        SeparableSolver([upwind], (5,))
+
+
+@pytest.mark.parametrize("matrix", [np.eye(2), np.diag([0.0, 1.0]), np.ones((2, 2))])
+def test_solutions_do_not_remember(matrix):
+    """Arrays kept from solve to solve: shifts in turn, and a result that stays when the next one is made."""
+    grid = TensorGrid((1.0, 2.0), (6, 5))
+    diffusion = Diffusion(grid, 2, matrix, InteriorPenalty())
+    first, second = np.random.default_rng(8).normal(size=(2, 3, 3, *grid.cells))
+    x = diffusion.solve(first, 0.1)
+    kept = x.copy()
+    diffusion.solve(second, 0.7)
+    np.testing.assert_array_equal(x, kept)
+    np.testing.assert_array_equal(diffusion.solve(first, 0.1), kept)
+    fresh = Diffusion(grid, 2, matrix, InteriorPenalty())
+    np.testing.assert_allclose(fresh.solve(second, 0.7), diffusion.solve(second, 0.7), atol=1e-14)

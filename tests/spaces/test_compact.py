@@ -26,8 +26,8 @@ def test_keeps_only_what_crosses_a_face() -> None:
     # upwinding sends one trace per face, the interior penalty a value and a slope to either side
     upwind = CompactOperator([(0, transport(3, 1.0, 0.0))], 3, 1)
     penalty = CompactOperator([(0, interior_penalty(3, 20.0))], 3, 1)
-    assert upwind._received.shape == (4, 1)
-    assert penalty._received.shape == (4, 4)
+    assert upwind._couplings[0]._sent.shape == (1, 4)
+    assert penalty._couplings[0]._sent.shape == (4, 4)
 
 
 def test_no_terms_give_zero() -> None:

@@ -13,6 +13,7 @@ from stfem.timestepping import (
     SSPRK33,
     ExplicitRungeKutta,
     ImplicitExplicitRungeKutta,
+    InPlaceODE,
     default_stepper,
     integrate,
 )
@@ -200,3 +201,45 @@ def test_default_stepper_refuses_other_degrees():
     for degree in (1.0, True, "2"):
         with pytest.raises(TypeError, match="expected an integer degree, got"):
             default_stepper(degree, False)
+
+
+class InPlace(Scalars):
+    """The same, writing to given arrays."""
+
+    takes_out = True
+
+    def rhs(self, t, u, out=None):
+        out[...] = super().rhs_hyperbolic(t, u)
+        if self.has_diffusion:
+            out += super().rhs_parabolic(t, u)
+        return out
+
+    def rhs_hyperbolic(self, t, u, out=None):
+        return np.copyto(out, super().rhs_hyperbolic(t, u))
+
+    def rhs_parabolic(self, t, u, out=None):
+        return np.copyto(out, super().rhs_parabolic(t, u))
+
+    def solve_parabolic(self, rhs, shift, out=None):
+        return np.copyto(out, super().solve_parabolic(rhs, shift))
+
+
+@pytest.mark.parametrize("stepper", [*EXPLICIT, *IMEX], ids=str)
+@pytest.mark.parametrize("decay", [0.0, 2.0])
+def test_in_place_or_not_is_the_same_and_nodes_stay(stepper, decay):
+    def hyperbolic(t, u):
+        return np.cos(t) - u**2
+
+    plain, in_place = (kind(hyperbolic, decay) for kind in (Scalars, InPlace))
+    assert isinstance(in_place, InPlaceODE)
+    assert not isinstance(plain, InPlaceODE)
+    initial = np.array([0.3, 0.5])
+    nodes = list(integrate(in_place, stepper, initial, 1.0, 0.25))
+    copies = [node.values.copy() for node in integrate(in_place, stepper, initial, 1.0, 0.25)]
+    for node, copy, expected in zip(
+        nodes, copies, integrate(plain, stepper, initial, 1.0, 0.25), strict=True
+    ):
+        np.testing.assert_array_equal(node.values, expected.values)
+        np.testing.assert_array_equal(node.rate, expected.rate)
+        np.testing.assert_array_equal(node.values, copy)
+    assert in_place.calls == {kind: 2 * count for kind, count in plain.calls.items()}

@@ -1,0 +1,79 @@
+"""Blocks of cells that fit a processor's cache, with their workspaces: rows of the first cell axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Any, Generic, TypeVar
+
+from stfem.spaces.stencil import Array
+
+#: Bytes that the work arrays of one block may take: a part of the last-level cache that leaves each call of
+#: numpy enough to do (smaller blocks pay more for calls than they gain).
+CACHE = 4 << 20
+
+W = TypeVar("W")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows ``start ≤ row < stop`` of the first cell axis; ``below`` and ``above`` are the rows next to them.
+
+    They wrap round; `whole` says that the block is the grid and so its own neighbour.
+    """
+
+    start: int
+    stop: int
+    below: int
+    above: int
+    whole: bool = False
+
+    def of(self, field: Array, dim: int) -> Array:
+        """View of the block in a field ``(…, N_1, …, N_d)``."""
+        return rows(field, self.start, self.stop, dim)
+
+
+def rows(field: Array, start: int, stop: int | None, dim: int) -> Array:
+    """View of some rows of the first cell axis of a field ``(…, N_1, …, N_d)``."""
+    index: tuple[Any, ...] = (..., slice(start, stop), *(slice(None),) * (dim - 1))
+    view: Array = field[index]
+    return view
+
+
+def blocks(cells: Sequence[int], values: int) -> list[Block]:
+    """Split a grid into blocks of nearly equal size whose work arrays fit the cache.
+
+    Parameters
+    ----------
+    cells
+        Numbers of cells N_1, …, N_d.
+    values
+        Numbers per cell in the work arrays.
+    """
+    total = cells[0]
+    fitting = max(1, CACHE // (8 * values * prod(cells[1:])))
+    count = -(-total // fitting)
+    bounds = [total * k // count for k in range(count + 1)]
+    return [
+        Block(start, stop, (start - 1) % total, stop % total, count == 1) for start, stop in pairwise(bounds)
+    ]
+
+
+class Workspaces(Generic[W]):
+    """Work arrays by number of components and of cells, made when first asked for and kept."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, tuple[int, ...]], W] = {}
+
+    def __getstate__(self) -> dict[str, object]:
+        # a copy of a workspace would hold arrays where there were views of one another
+        return {"_kept": {}}
+
+    def get(self, components: int, cells: tuple[int, ...], build: Callable[[int, tuple[int, ...]], W]) -> W:
+        """The workspace for blocks of this size."""
+        key = (components, cells)
+        if key not in self._kept:
+            self._kept[key] = build(components, cells)
+        return self._kept[key]
