@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from math import factorial
+from math import ceil, factorial
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from stfem.spaces.tensor import norm_l2_sq
 from stfem.timestepping import Node
 
 #: Largest ratio of the spacings of two slabs in a row: interpolation across a larger one amplifies round-off.
-GROWTH = 2
+GROWTH = 1.5
 #: Spacing before anything is known: at most this, approached from 1,
 FIRST = 8
 #: and at most this part of the run.
@@ -58,7 +58,7 @@ class NodeSelector:
         final_time: float,
     ) -> None:
         self._nodes, self._target, self._interpolant = nodes, target, interpolant
-        self._final_time = final_time
+        self._final_time, self._step = final_time, 0.0
         self._fixed = spacing is not None
         self.spacing = self.wanted = spacing or 1
         self.steps = 0
@@ -70,15 +70,25 @@ class NodeSelector:
             self.steps = n
             last = node
             if n == 1 and not self._fixed:
+                self._step = node.time
                 self.wanted = max(1, min(FIRST, int(FIRST_PART * self._final_time / node.time)))
             if n == due:
                 self._numbers[node.time] = n
                 yield node
+                self.spacing = self._next(self._final_time - node.time)
                 last, due = None, n + self.spacing
-                self.spacing = max(min(self.wanted, GROWTH * self.spacing), self.spacing // GROWTH, 1)
         if last is not None:
             self._numbers[last.time] = self.steps
             yield last
+
+    def _next(self, left: float) -> int:
+        """K towards the one that is wanted; what is left of the run is cut into equal parts at its end."""
+        if self._fixed or self._step == 0.0:
+            return self.spacing
+        most, least = max(self.spacing + 1, int(GROWTH * self.spacing)), int(self.spacing / GROWTH)
+        spacing = max(min(self.wanted, most), least, 1)
+        steps = left / self._step
+        return max(1, ceil(0.5 * steps - 1e-6)) if spacing < steps < 2 * spacing else spacing
 
     def update(self, slab: Slab, share: float, residual: float, rates: Array) -> None:
         """Choose K for later slabs from a measured one.
