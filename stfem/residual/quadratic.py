@@ -18,56 +18,19 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stfem.data import Data
-from stfem.equations import Equation
 from stfem.reconstruction import NodeReconstruction, ReconstructedSlab
 from stfem.reconstruction.multiplier import FilterNorms
+from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.interpolation import InterpolationError, TimeDefect
-from stfem.residual.nodal import NodeEvaluator, NodeFamily, NodeResidual
+from stfem.residual.nodal import NodeEvaluator, NodeFacts
 from stfem.residual.norms import SlabNorms
 from stfem.spaces.stencil import Array
 
 UNIT_ROUNDOFF = 2.0**-53
-
-
-class PairProducts:
-    """⟨a_i, b_j⟩ per cell for arrays ``(2, M, C)`` of pairs of nodes, computed once for every pair."""
-
-    def __init__(self) -> None:
-        self._known: WeakKeyDictionary[object, WeakKeyDictionary[object, Array]] = WeakKeyDictionary()
-
-    def of(self, owners: tuple[object, object], first: Array, second: Array) -> Array:
-        """Array ``(2, 2, C)``."""
-        known = self._known.setdefault(owners[0], WeakKeyDictionary())
-        result = known.get(owners[1])
-        if result is None:
-            result = np.empty((2, 2, first.shape[2]))
-            for i, a in enumerate(first):
-                for j, b in enumerate(second):
-                    np.einsum("mc,mc->c", a, b, out=result[i, j])
-            known[owners[1]] = result
-        return result
-
-
-class Form:
-    """Σ_jl H_jl ⟨a_j, a_l⟩ per cell for arrays that belong to nodes."""
-
-    def __init__(self) -> None:
-        self._products = PairProducts()
-
-    def __call__(self, gram: Array, owners: Sequence[object], arrays: Sequence[Array]) -> tuple[Array, float]:
-        """Array ``(C,)``, and Σ_jl |H_jl| ‖a_j‖ ‖a_l‖, relative to which it is rounded.
-
-        ``gram`` is ordered value, rate, value, rate, …
-        """
-        total = np.zeros(arrays[0].shape[2])
-        sizes: list[float] = []
-        for n, (owner, array) in enumerate(zip(owners, arrays, strict=True)):
-            for k in range(n + 1):
-                weight = gram[2 * n : 2 * n + 2, 2 * k : 2 * k + 2] * (1.0 if k == n else 2.0)
-                products = self._products.of((owner, owners[k]), array, arrays[k])
-                total += np.tensordot(weight, products, 2)
-            sizes += [float(np.sqrt(products[i, i].sum())) for i in range(2)]  # those of k = n
-        return total, float(np.array(sizes) @ np.abs(gram) @ np.array(sizes))
+#: Part of a residual that its products may leave out when their points are chosen;
+PRODUCTS = 1e-3
+#: and beyond which they are chosen again.
+TOO_MUCH = 5e-3
 
 
 class QuadraticSplit:
@@ -79,34 +42,50 @@ class QuadraticSplit:
         Residuals at nodes.
     norms
         Operator norms of the filter.
-    equation, source
-        The problem's; the source must know its time derivatives.
+    source
+        g, which must know its time derivatives.
     """
 
-    def __init__(
-        self, evaluator: NodeEvaluator, norms: FilterNorms, equation: Equation, source: Data
-    ) -> None:
-        self._evaluator, self._norms = evaluator, norms
-        self._grid = evaluator.grid
+    def __init__(self, evaluator: NodeEvaluator, norms: FilterNorms, source: Data) -> None:
+        self._evaluator, self._norms, self._grid = evaluator, norms, evaluator.grid
         self._source = source
         self._highest: dict[int, Data] = {0: source}
-        self._residuals: WeakKeyDictionary[NodeReconstruction, NodeResidual] = WeakKeyDictionary()
-        self._families: WeakKeyDictionary[NodeReconstruction, NodeFamily] = WeakKeyDictionary()
-        self._forms = [Form() for _ in range(3 + self._grid.dim)]
-        self._curvature = [_curvature(equation, i) for i in range(self._grid.dim)]
+        self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
+        self._whole = NodeForm()
+        self._base, self._difference, *self._flux = (NodeForm() for _ in range(2 + self._grid.dim))
 
-    def residual(self, node: NodeReconstruction) -> NodeResidual:
-        """Residual of a node, evaluated once."""
-        found = self._residuals.get(node)
-        if found is None:
-            found = self._residuals[node] = self._evaluator.residual(node)
-        return found
+    def facts(self, nodes: Sequence[NodeReconstruction]) -> list[NodeFacts]:
+        """Evaluate the residuals of nodes, each once unless a later one needs more modes or points."""
+        while missing := [node for node in nodes if node not in self._whole]:
+            values, facts = self._evaluator.residual(missing[-1])
+            self._whole.add(missing[-1], values)
+            self._facts[missing[-1]] = facts
+            self._choose_points(missing[-1], facts)
+        return [self._facts[node] for node in nodes]
 
-    def _family(self, node: NodeReconstruction) -> NodeFamily:
-        found = self._families.get(node)
-        if found is None:
-            found = self._families[node] = self._evaluator.family(node, self.residual(node))
-        return found
+    def _choose_points(self, node: NodeReconstruction, facts: NodeFacts) -> None:
+        """As few points for ∇·f(û) as leave out little of R; all residuals start anew where these change."""
+        convection = self._evaluator.convection
+        if convection is None:
+            return
+        size = self._whole.size(node) * float(np.sqrt(self._grid.cell_measure))
+        fits = facts.products_left_out[:, 0] <= PRODUCTS * size
+        fits[: self._evaluator.degree + 1] = False
+        least = int(np.argmax(fits))
+        now = self._evaluator.points
+        stale = now == convection.most_points or facts.products_left_out[now, 0] > TOO_MUCH * size
+        if stale and least != now:
+            self._evaluator.points = least
+            for form in (self._whole, self._base):
+                form.restart()
+
+    def _families(self, nodes: Sequence[NodeReconstruction]) -> None:
+        forms = (self._base, self._difference, *self._flux)
+        while missing := [node for node in nodes if any(node not in form for form in forms)]:
+            family = self._evaluator.family(missing[-1])
+            fields = (family.residual, family.difference, *family.flux)
+            for form, field in zip(forms, fields, strict=True):
+                form.add(missing[-1], field)
 
     def temporal(self, slab: ReconstructedSlab, defect: TimeDefect, filtered: bool) -> tuple[float, float]:
         """Bounds of the errors of interpolation in time in L²(slab × Ω), and of their ∫_Ω in L²(slab).
@@ -178,6 +157,12 @@ class QuadraticSplit:
             datum = self._highest[n] = datum.time_derivative()
         return datum
 
+    @property
+    def _curvature(self) -> tuple[float, ...]:
+        """|f_i''|."""
+        convection = self._evaluator.convection
+        return (0.0,) * self._grid.dim if convection is None else convection.curvature
+
     def norms(self, slab: ReconstructedSlab, round_off: float, growth: float, family: bool) -> SlabNorms:
         """Norms of one slab, but for the errors of interpolation in time.
 
@@ -190,35 +175,36 @@ class QuadraticSplit:
         family
             Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
         """
-        nodes = [self.residual(node) for node in slab.nodes]
+        nodes, facts = slab.nodes, self.facts(slab.nodes)
         modes, duration = slab.value_modes, slab.time.duration
         gram = modes.T @ modes
         scale = self._grid.cell_measure * duration
-        full, rounded = self._forms[0](gram, nodes, [node.values for node in nodes])
-        base, cross, difference, flux = full, np.zeros_like(full), np.zeros_like(full), np.zeros_like(full)
-        means = [node.means for node in nodes]
+        whole = self._whole(gram, nodes)
+        rounded, means = whole.size, self._whole.means(nodes)
+        full = base = self._spread(whole)
+        cross = difference = flux = np.zeros_like(full)
         if family:
-            families = [self._family(node) for node in slab.nodes]
-            base, more = self._forms[1](gram, families, [entry.residual for entry in families])
-            difference, most = self._forms[2](gram, families, [entry.difference for entry in families])
+            self._families(nodes)
+            first, second = self._base(gram, nodes), self._difference(gram, nodes)
+            # R_λ² = (1−λ)R_0² + λR_1² − λ(1−λ)D²: too small a D² keeps all of them upper bounds
+            base, difference = self._spread(first), second.cells
             cross = 0.5 * (full - base - difference)
-            rounded += more + most
-            for i, form in enumerate(self._forms[3:]):
-                flux = flux + form(gram, families, [entry.flux[i] for entry in families])[0]
-            means = [entry.means for entry in families]
-        in_time = modes @ np.concatenate(means)
-        left_out = np.sqrt(duration * np.diag(gram)) @ np.concatenate([node.left_out for node in nodes])
-        operations = 64.0 + nodes[0].values.shape[1]  # sums over pairs and modes
+            rounded += first.size + second.size
+            flux = np.sum([self._spread(form(gram, nodes)) for form in self._flux], axis=0)
+            means = self._base.means(nodes)
+        in_time = modes @ means
+        left_out = np.sqrt(duration * np.diag(gram)) @ np.concatenate([entry.left_out for entry in facts])
         remainder = float(np.sqrt(duration) * left_out + round_off)
         mean = duration * self._grid.cell_measure * float(np.linalg.norm(in_time.sum(axis=1)))
         shape = self._grid.cells
+        operations = 64.0 + self._evaluator.points**self._grid.dim  # sums over pairs and modes
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
-            np.maximum(scale * base, 0.0).reshape(shape),
+            (scale * base).reshape(shape),
             (scale * cross).reshape(shape),
-            np.maximum(scale * difference, 0.0).reshape(shape),
-            np.maximum(scale * flux, 0.0).reshape(shape),
+            (scale * difference).reshape(shape),
+            (scale * flux).reshape(shape),
             in_time.reshape(-1, *shape),
             remainder,
             mean + float(np.sqrt(self._grid.measure)) * remainder,
@@ -226,11 +212,6 @@ class QuadraticSplit:
             rounding_sq=operations * UNIT_ROUNDOFF * scale * rounded,
         )
 
-
-def _curvature(equation: Equation, direction: int) -> float:
-    """|f_i''| of a scalar equation with f_i of degree at most 2."""
-    if equation.linear:
-        return 0.0
-    one, x = np.ones((1, 1)), np.zeros((equation.dim, 1))
-    at_one, at_zero = (equation.jacobian_product(u, one, x, 0.0, direction) for u in (one, 0.0 * one))
-    return abs(float((at_one - at_zero)[0, 0]))
+    def _spread(self, form: FormValue) -> Array:
+        """The form per cell, with what belongs to no cell spread evenly."""
+        return np.maximum(form.cells, 0.0) + form.rest / self._grid.size

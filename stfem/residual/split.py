@@ -164,7 +164,7 @@ class ResidualSplit:
         sizes = np.array([np.sqrt(np.vdot(state, state)) for state in states])
         linear = np.concatenate([term.magnitude for term in terms])
         convective = np.zeros_like(sizes) if self.modal else self._convective_sizes(terms, slab.time)
-        round_off = self.root_weight * self._round_off(slab, sizes, linear, convective)
+        round_off = self.root_weight * self._round_off(slab, sizes, linear + convective)
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
@@ -196,7 +196,7 @@ class ResidualSplit:
         if not (constant and quadratic):
             return None
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion)
-        return QuadraticSplit(evaluator, norms, equation, source)
+        return QuadraticSplit(evaluator, norms, source)
 
     def _from_nodes(
         self,
@@ -206,15 +206,11 @@ class ResidualSplit:
         family: bool,
         level: float,
     ) -> SlabNorms:
-        nodes = [quadratic.residual(node) for node in slab.nodes]
-        round_off = self._round_off(
-            slab,
-            *(
-                np.concatenate([getattr(n, name) for n in nodes])
-                for name in ("sizes", "magnitude", "convective")
-            ),
+        facts = quadratic.facts(slab.nodes)
+        sizes, magnitude = (
+            np.concatenate([getattr(entry, name) for entry in facts]) for name in ("sizes", "magnitude")
         )
-
+        round_off = self._round_off(slab, sizes, magnitude)
         growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
         norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses)
         for filtered in (False, True):
@@ -248,10 +244,10 @@ class ResidualSplit:
         part = TEMPORAL_TOLERANCE * max(1.0, SHORT * final_time / norms.duration)
         return part * norms.cost(level, final_time) / float(np.sqrt(norms.duration))
 
-    def _round_off(self, slab: ReconstructedSlab, sizes: Array, linear: Array, convective: Array) -> float:
+    def _round_off(self, slab: ReconstructedSlab, sizes: Array, magnitude: Array) -> float:
         """Σ C u ∫_slab of the sizes of what is added up (T4.6); C counts the operations of each sum.
 
-        The sizes are those of value and rate at every node: û, the linear terms, and f'(û)∇û.
+        The sizes are those of value and rate at every node: of û, and of all terms of the residual.
         """
         scale = np.sqrt(self.grid.cell_measure)
         values = np.abs(slab.value_modes).max(axis=0)
@@ -263,7 +259,7 @@ class ResidualSplit:
         # what the interpolant jumps by between slabs, for lack of digits in its matrix
         ends = np.sqrt(2.0 * np.arange(len(slab.value_modes)) + 1.0) @ np.abs(slab.value_modes)
         jumps = 2.0 * float(ends @ sizes) / slab.time.duration
-        rounded = jumps + in_time * float(rates @ sizes) + in_space * float(values @ (linear + convective))
+        rounded = jumps + in_time * float(rates @ sizes) + in_space * float(values @ magnitude)
         return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded)
 
     def _convective_sizes(self, terms: list[NodeTerms], time: Slab) -> Array:

@@ -83,6 +83,24 @@ class TermBuilder:
         slope = derivative_matrix(self.degree)
         return [apply_matrix(slope / h, field, i, self.grid.dim) for i, h in enumerate(self.grid.spacing)]
 
+    def whole(self, state: Array) -> tuple[Array, Array]:
+        """b·∇û + cû − ∇·(D∇û) of a scalar field, and the norms of its terms added up, one for each entry."""
+        dim, total = self.grid.dim, self.reaction * state
+        sizes = np.array([_norm(entry) for entry in total])
+        slopes = [derivative_matrix(self.degree) / h for h in self.grid.spacing]
+        for i, slope in enumerate(slopes):
+            operator = -self._matrix[i, i] * slope @ slope * self.diffuses
+            if self.velocity is not None:
+                operator = operator + self.velocity[i] * slope
+            term = apply_matrix(operator, state, i, dim)
+            for j in range(i):
+                if self._matrix[i, j] != 0.0 and self.diffuses:
+                    mixed = apply_matrix(slope * (-2.0 * self._matrix[i, j]), state, i, dim)
+                    term += apply_matrix(slopes[j], mixed, j, dim)
+            sizes += [_norm(entry) for entry in term]
+            total += term
+        return total, sizes
+
     def local(self, state: Array) -> tuple[Array, Array, tuple[Array, ...]]:
         """b·∇û + cû (as far as b and c are constant), ∇·(D∇û) and D∇û; the latter of diffusing components."""
         gradient = self.gradient(state)

@@ -156,9 +156,9 @@ class Semidiscretization:
             step = _RATE_STEP * max(float(np.linalg.norm(u)), np.finfo(np.float64).tiny) / size
             ahead, behind = (self.rhs(t, u + s * rate) for s in (step, -step))
             result = (ahead - behind) / (2.0 * step)
-        for component, source in enumerate(self.problem.source):
-            if source.time_dependent:
-                slope = source.time_derivative()
+        for component, datum in enumerate(self.problem.source):
+            if datum.time_dependent:
+                slope = datum.time_derivative()
                 result[component] += slope.project(self.grid, self.degree, t).coefficients
         return result
 

@@ -1,0 +1,131 @@
+"""Quadratic forms of fields that belong to time nodes, cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stfem.spaces.stencil import Array
+
+#: Part of the norm of a field that may lie in modes left to a bound, when modes are chosen;
+REST = 3e-3
+#: and beyond which they are chosen again.
+TOO_MUCH = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class FormValue:
+    """Σ_jl H_jl ⟨a_j, a_l⟩ over a slab.
+
+    Attributes
+    ----------
+    cells
+        The form of the kept modes per cell, ``(C,)``.
+    rest
+        Bound of the form of the other modes, all cells together.
+    size
+        Σ_jl |H_jl| ‖a_j‖ ‖a_l‖, relative to which the sum over ``cells`` is rounded.
+    """
+
+    cells: Array
+    rest: float
+    size: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """Kept modes ``(2, M, C)`` of one node, and the norms of the others."""
+
+    values: Array
+    rest: Array
+
+
+class NodeForm:
+    """The form for fields that are smooth in time, given at nodes with their rates of change.
+
+    Most modes of such a field are tiny. Only those that make up its norm are kept, always with the first;
+    the others enter through their norms. Products of two nodes are computed once.
+    """
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all nodes and the choice of modes."""
+        self._kept = np.zeros(0, dtype=np.intp)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._entries: WeakKeyDictionary[object, _Entry] = WeakKeyDictionary()
+        self._products: WeakKeyDictionary[object, WeakKeyDictionary[object, Array]] = WeakKeyDictionary()
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._entries
+
+    def add(self, node: object, values: Array) -> None:
+        """Take the modes ``(2, M, C)`` of a node; forgets the other nodes where it needs more of them."""
+        energies = np.einsum("imc,imc->im", values, values)
+        if not len(self._kept) or _part_outside(energies, self._kept) > TOO_MUCH:
+            self._kept = np.union1d(self._kept, _important(energies))
+            self._forget()
+        others = np.delete(energies, self._kept, axis=1)
+        self._entries[node] = _Entry(np.ascontiguousarray(values[:, self._kept]), np.sqrt(others.sum(axis=1)))
+
+    def means(self, nodes: Sequence[object]) -> Array:
+        """First modes of value and rate of every node, ``(2k, C)``."""
+        return np.concatenate([self._entries[node].values[:, 0] for node in nodes])
+
+    def size(self, node: object) -> float:
+        """Norm of the value at a node."""
+        entry = self._entries[node]
+        return float(np.hypot(np.linalg.norm(entry.values[0]), entry.rest[0]))
+
+    def __call__(self, gram: Array, nodes: Sequence[object]) -> FormValue:
+        """The form; ``gram`` is ordered value, rate, value, rate, …"""
+        total: Array | float = 0.0
+        sizes: list[float] = []
+        for n, node in enumerate(nodes):
+            for k in range(n + 1):
+                weight = gram[2 * n : 2 * n + 2, 2 * k : 2 * k + 2] * (1.0 if k == n else 2.0)
+                products = self._product(node, nodes[k])
+                total = total + np.tensordot(weight, products, 2)
+            sizes += [float(np.sqrt(products[i, i].sum())) for i in range(2)]  # those of k = n
+        rests = np.concatenate([self._entries[node].rest for node in nodes])
+        return FormValue(
+            np.asarray(total),
+            float(np.sqrt(np.maximum(np.diag(gram), 0.0)) @ rests) ** 2,
+            float(np.array(sizes) @ np.abs(gram) @ np.array(sizes)),
+        )
+
+    def _product(self, first: object, second: object) -> Array:
+        """⟨a_i, b_j⟩ per cell, ``(2, 2, C)``."""
+        known = self._products.setdefault(first, WeakKeyDictionary())
+        if second not in known:
+            a, b = self._entries[first].values, self._entries[second].values
+            result = np.empty((2, 2, a.shape[2]))
+            for i in range(2):
+                for j in range(2):
+                    np.einsum("mc,mc->c", a[i], b[j], out=result[i, j])
+            known[second] = result
+        return known[second]
+
+
+def _part_outside(energies: Array, kept: NDArray[np.intp]) -> float:
+    """Largest part of a norm outside the kept modes."""
+    total = energies.sum(axis=1)
+    others = np.maximum(total - energies[:, kept].sum(axis=1), 0.0)
+    return float(np.sqrt(np.max(others / np.where(total > 0.0, total, 1.0))))
+
+
+def _important(energies: Array) -> NDArray[np.intp]:
+    """The modes that hold all of both norms but a small part, and the first."""
+    total = energies.sum(axis=1, keepdims=True)
+    shares = (energies / np.where(total > 0.0, total, 1.0)).max(axis=0)
+    order = np.argsort(shares)[::-1]
+    outside = shares.sum() - np.cumsum(shares[order])
+    count = int(np.argmax(outside <= REST**2)) + 1
+    return np.union1d(order[:count], [0]).astype(np.intp)

@@ -1,0 +1,114 @@
+"""∇·f(û) of a quadratic flux and its rate of change, in modes, with a bound of the modes left out (T4.6)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from stfem.equations import Equation
+from stfem.meshes.grid import TensorGrid
+from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
+from stfem.spaces.stencil import Array, apply_everywhere, apply_matrix
+
+
+class QuadraticConvection:
+    """∇·f(û) = Σ_i f_i'(û) ∂_iû of a scalar equation whose f_i have degree at most 2.
+
+    With û = Σ_k û_k, k the largest degree of a mode in any direction, û_a ∂_iû_b has degree at most a + b.
+    On n Gauss points per direction everything of degree below n is exact; for what is left, Q, the sum over
+    a + b ≥ n,
+
+        ‖N − I_nN‖ = ‖Q − I_nQ‖ ≤ 2 ( Σ_K |K| sup_K|Q|² )^{1/2},
+
+    I_n the interpolation at the points, because ‖I_nQ‖ is the discrete norm of Q.
+
+    Parameters
+    ----------
+    equation
+        f.
+    grid, degree
+        Grid and degree Q of û.
+    """
+
+    def __init__(self, equation: Equation, grid: TensorGrid, degree: int) -> None:
+        self._equation, self._grid, self._degree, self._dim = equation, grid, degree, grid.dim
+        self.curvature = tuple(_curvature(equation, i) for i in range(grid.dim))
+        shape = (degree + 1,) * grid.dim
+        indices = np.indices(shape).reshape(grid.dim, -1)
+        heights = np.sqrt(2.0 * indices + 1.0).prod(axis=0)
+        groups = np.arange(degree + 1)[:, None] == indices.max(axis=0)
+        #: sup|û_k| ≤ Σ heights |mode|, and Σ_i |f_i''| sup|∂_iû_k| likewise.
+        self._heights = groups * heights
+        steepness = sum(
+            c * k * (k + 1.0) / h for c, k, h in zip(self.curvature, indices, grid.spacing, strict=True)
+        )
+        self._slopes = self._heights * steepness
+
+    @property
+    def most_points(self) -> int:
+        """Points per direction that leave nothing out."""
+        return 2 * self._degree + 1
+
+    def left_out(self, pair: Array) -> Array:
+        """2 ( Σ_K |K| sup_K|Q|² )^{1/2} for value and rate, row n: with n points, up to `most_points`.
+
+        Parameters
+        ----------
+        pair
+            Modes ``(2, 1, p…, N…)`` of û and ∂_tû.
+        """
+        size = np.abs(pair).reshape(2, self._heights.shape[1], -1)
+        sups, slopes = self._heights @ size, self._slopes @ size
+        last = self.most_points
+        by_degree = np.zeros((last, 2, size.shape[2]))
+        for a, b in product(range(self._degree + 1), repeat=2):
+            by_degree[a + b, 0] += sups[0, a] * slopes[0, b]
+            by_degree[a + b, 1] += sups[1, a] * slopes[0, b] + sups[0, a] * slopes[1, b]
+        above = np.cumsum(by_degree[::-1], axis=0)[::-1]
+        tails = 2.0 * np.sqrt(self._grid.cell_measure * (above**2).sum(axis=2))
+        return np.concatenate([tails, np.zeros((1, 2))])
+
+    def modes(self, pair: Array, points: int) -> tuple[Array, Array, float]:
+        """Modes ``(2, 1, n…, N…)`` of I_nN and of its rate; Σ_i ‖∂_iû‖² coefficientwise; largest |f_i'(û)|.
+
+        With v = ∂_tû the rate is Σ f_i''(û) v ∂_iû + f_i'(û) ∂_iv, and f_i''(û)v = f_i'(û + v) − f_i'(û).
+        """
+        value, slope, test = _tables(self._degree, points)
+        equation, dim = self._equation, self._dim
+        state, rate = np.moveaxis(apply_everywhere(value, pair, dim), 1, 0)[0]
+        both = (state + rate)[None]
+        state = state[None]
+        total = np.zeros((2, *state.shape))
+        squares, speed = np.zeros(2), 0.0
+        x = np.zeros((dim, *(1,) * (state.ndim - 1)))
+        ends = np.array([[state.min(), state.max()]])  # f' is linear
+        for i, h in enumerate(self._grid.spacing):
+            slopes = pair
+            for k in reversed(range(dim)):
+                slopes = apply_matrix(slope / h if k == i else value, slopes, k, dim)
+            convected = equation.jacobian_product(state, slopes[0], x, 0.0, i)
+            total[0] += convected
+            total[1] += equation.jacobian_product(both, slopes[0], x, 0.0, i)
+            total[1] -= convected
+            total[1] += equation.jacobian_product(state, slopes[1], x, 0.0, i)
+            squares += [np.vdot(s, s) for s in slopes]
+            speed = max(speed, float(equation.wave_speed(ends, np.zeros((dim, 1)), 0.0, i).max()))
+        return apply_everywhere(test, total, dim), squares / points**dim, speed
+
+
+@lru_cache(maxsize=32)
+def _tables(degree: int, points: int) -> tuple[Array, Array, Array]:
+    """Values and slopes of modes at Gauss points, and from values at the points to modes."""
+    abscissae, weights = gauss(points)
+    value = legendre_values(degree, abscissae)
+    test = (legendre_values(points - 1, abscissae) * weights[:, None]).T
+    return value, value @ derivative_matrix(degree), np.ascontiguousarray(test)
+
+
+def _curvature(equation: Equation, direction: int) -> float:
+    """|f_i''| of a scalar equation with f_i of degree at most 2."""
+    one, x = np.ones((1, 1)), np.zeros((equation.dim, 1))
+    at_one, at_zero = (equation.jacobian_product(u, one, x, 0.0, direction) for u in (one, 0.0 * one))
+    return abs(float((at_one - at_zero)[0, 0]))
