@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -35,7 +36,7 @@ from stfem.timestepping import Node, NonFiniteError
 #: Gain of the flux family over its member λ = 1 that is not worth measuring.
 FAMILY_GAIN = 1e-3
 #: Most slabs in a row on which it is not tried.
-LONGEST_PAUSE = 15
+LONGEST_PAUSE = 63
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,14 @@ class _Run:
                 if state is None:
                     initial = initial_error(self.problem, self.grid, self.degree, slab.start.state[0])
                     state = self._start(initial)
-                own = self.split.norms(slab, self.family.due, state.final)
+                level = state.final
+                whole = self.family.due(partial(self.split.family_gain, slab, level))
+                own = self.split.norms(slab, whole, level)
                 if not np.isfinite(own.alpha(1.0)):
                     raise NonFiniteError("residual", slab.time.stop, selector.steps)
-                self._advance(state, slab, own, selector)
+                choice = self._advance(state, slab, own, selector)
+                if whole:
+                    self.family.learn(own, choice, level)
                 if self.true is not None:
                     started = perf_counter()
                     self.true.take(slab)
@@ -160,14 +165,13 @@ class _Run:
 
     def _advance(
         self, state: BoundState, slab: ReconstructedSlab, own: SlabNorms, selector: NodeSelector
-    ) -> None:
+    ) -> Choice:
         norms = self.estimator.measured(own, self.grid, self.problem.equation.diffusion)
         reaction = self.problem.equation.reaction
         # scalar L¹ stability: only sup(−c)_+ can make the error grow (T4.4)
         reaction_growth = 0.0 if reaction.is_zero else _negative_part(reaction, slab, self.grid)
         before = state.final
         choice = state.advance(norms, reaction_growth)
-        self.family.update(norms, choice, before)
         self.indicators.add(norms, choice)
         size = own.size(choice.member)
         share = (
@@ -189,6 +193,7 @@ class _Run:
                 share,
             )
         )
+        return choice
 
     @np.errstate(over="ignore")
     def _result(
@@ -266,20 +271,27 @@ class FamilyUse:
         self._optional = 1.0 in members
         self._pause = self._left = 0
 
-    @property
-    def due(self) -> bool:
-        """Whether to measure all members on the next slab."""
-        return self._left == 0
-
-    def update(self, norms: SlabNorms, choice: Choice, before: float) -> None:
-        """Learn from a slab how much the family gained there; ``before`` is the bound at its start."""
+    def due(self, gain: Callable[[], float]) -> bool:
+        """Whether to measure all members on the next slab; ``gain`` tells what they can gain at most."""
+        if not self._optional:
+            return True
+        if self._left == 0 and gain() <= FAMILY_GAIN:
+            self._rest()
         if self._left > 0:
             self._left -= 1
-            return
+            return False
+        return True
+
+    def learn(self, norms: SlabNorms, choice: Choice, before: float) -> None:
+        """Learn from a slab where all members were measured; ``before`` is the bound at its start."""
         cost = choice.alpha + float(np.hypot(before, np.sqrt(choice.beta))) - before
-        enough = self._optional and norms.alpha(1.0) <= (1.0 + FAMILY_GAIN) * cost
-        self._pause = min(2 * self._pause + 1, LONGEST_PAUSE) if enough else 0
-        self._left = self._pause
+        if self._optional and norms.alpha(1.0) <= (1.0 + FAMILY_GAIN) * cost:
+            self._rest()
+        else:
+            self._pause = 0
+
+    def _rest(self) -> None:
+        self._left = self._pause = min(4 * self._pause + 3, LONGEST_PAUSE)
 
 
 def poincare_rate(matrix: Array, lengths: tuple[float, ...]) -> float:

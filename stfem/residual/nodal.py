@@ -167,6 +167,19 @@ class NodeEvaluator:
                 target[..., columns] = component.reshape(*target.shape[:2], -1)
         return NodeFamily(base, difference, tuple(gaps))
 
+    def family_sizes(self, node: NodeReconstruction) -> tuple[float, float]:
+        """‖R_H(1) − R_H(0)‖ and ‖D^{-1/2}Φ_0‖ in L²(Ω) at one node."""
+        _, laplacian, own = self._terms.local(node.state[:1])
+        scheme = tuple(component[:1] for component in node.flux)
+        gap = self._terms.divergence(scheme) - laplacian
+        flux = self._weighted(
+            [subtract(component, part, self._dim) for component, part in zip(scheme, own, strict=True)]
+        )
+        scale = self.grid.cell_measure
+        return float(np.sqrt(scale * np.vdot(gap, gap))), float(
+            np.sqrt(scale * sum(np.vdot(f, f) for f in flux))
+        )
+
     def _weighted(self, flux: list[Array]) -> list[Array]:
         """D^{-1/2}Φ; cross terms of D need the components in a common space."""
         if is_diagonal(self._root):

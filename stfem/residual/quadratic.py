@@ -23,7 +23,7 @@ from stfem.reconstruction.multiplier import FilterNorms
 from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.interpolation import InterpolationError, TimeDefect
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
-from stfem.residual.norms import SlabNorms
+from stfem.residual.norms import FLUX_FAMILY, SlabNorms
 from stfem.spaces.stencil import Array
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -86,6 +86,24 @@ class QuadraticSplit:
             fields = (family.residual, family.difference, *family.flux)
             for form, field in zip(forms, fields, strict=True):
                 form.add(missing[-1], field)
+
+    def family_gain(self, slab: ReconstructedSlab, level: float) -> float:
+        """Relative gain of the flux family over λ = 1 on a slab, at most; from its last node alone.
+
+        α_λ ≥ Δt (‖R_H(1)‖ − (1−λ)‖R_H(1) − R_H(0)‖), and β_λ = (1−λ)² Δt ‖D^{-1/2}Φ_0‖²/2 is added to the
+        bound at the start, ``level``.
+        """
+        self.facts([slab.stop])
+        duration = slab.time.duration
+        alone = duration * self._whole.size(slab.stop) * float(np.sqrt(self._grid.cell_measure))
+        difference, flux = self._evaluator.family_sizes(slab.stop)
+        least = min(
+            max(0.0, alone - duration * (1.0 - member) * difference)
+            + float(np.hypot(level, np.sqrt(0.5 * duration) * (1.0 - member) * flux))
+            - level
+            for member in FLUX_FAMILY
+        )
+        return 1.0 - least / alone if alone > 0.0 else 0.0
 
     def temporal(self, slab: ReconstructedSlab, defect: TimeDefect, filtered: bool) -> tuple[float, float]:
         """Bounds of the errors of interpolation in time in L²(slab × Ω), and of their ∫_Ω in L²(slab).

@@ -91,6 +91,16 @@ class ResidualSplit:
         """Whether slabs can be put together from residuals at their nodes, which then need accelerations."""
         return self._quadratic is not None
 
+    def family_gain(self, slab: ReconstructedSlab, level: float) -> float:
+        """Most that the flux family can gain over λ = 1 on a slab, relative to it, as its last node tells.
+
+        1 where that is not known cheaply; ``level`` is the error bound at the start of the slab.
+        """
+        known = self._quadratic is not None and slab.stop.node.acceleration is not None
+        if self._quadratic is None or not known:
+            return 1.0
+        return self._quadratic.family_gain(slab, level) if self.terms.diffuses else 0.0
+
     @property
     def unproved(self) -> tuple[str, ...]:
         """Sentences about what the norms and rates take for granted (T4.6)."""
