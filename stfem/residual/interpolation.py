@@ -52,40 +52,51 @@ class TimeDefect:
         self._rates = np.zeros((_RATES, len(self._arrays)))
         self._rates[:, 0::3], self._rates[:, 1::3] = rate[:_RATES, 0::2], rate[:_RATES, 1::2]
 
-    @cached_property
-    def _plain(self) -> tuple[Array, Array]:
-        """Norms of the modes of U^t, of τ and of dU^t/dt; suprema of the first."""
-        shape, count = self._arrays[0].shape, len(self._modes)
-        cells = prod(shape[-self._dim :])
-        heights = peaks(shape[: -self._dim], self._dim).ravel()
-        rows = np.concatenate([self._modes, self._defect, self._rates])
-        squares, sups = np.zeros(len(rows)), np.zeros(count)
+    def _blocks(self, weights: Array) -> Iterator[Array]:
+        """Combinations of the node data, ``(rows, m·p_1 ⋯ p_d, cells)``, some cells at a time."""
+        cells = prod(self._arrays[0].shape[-self._dim :])
+        flat = [array.reshape(-1, cells) for array in self._arrays]
         for start in range(0, cells, _BLOCK_CELLS):
-            block = np.stack([a.reshape(-1, cells)[:, start : start + _BLOCK_CELLS] for a in self._arrays])
-            combined = (rows @ block.reshape(len(block), -1)).reshape(len(rows), len(heights), -1)
-            squares += np.einsum("kmc,kmc->k", combined, combined)
-            sups = np.maximum(sups, (heights @ np.abs(combined[:count])).max(axis=1))
+            block = np.stack([array[:, start : start + _BLOCK_CELLS] for array in flat])
+            yield (weights @ block.reshape(len(block), -1)).reshape(len(weights), len(flat[0]), -1)
+
+    @cached_property
+    def _defects(self) -> Array:
+        """Norms in L²(slab × Ω) of the modes of τ, and of the first ones of dU^t/dt."""
+        squares = np.zeros(len(self._defect) + _RATES)
+        for block in self._blocks(np.concatenate([self._defect, self._rates])):
+            squares += np.einsum("kmc,kmc->k", block, block)
+        return np.sqrt(self._duration * self._measure * squares)
+
+    @property
+    def rate(self) -> float:
+        """‖τ‖ in L²(slab × Ω)."""
+        return float(np.linalg.norm(self._defects[:-_RATES]))
+
+    @property
+    def rates(self) -> Array:
+        """Norms in L²(slab × Ω) of the first modes in time of dU^t/dt."""
+        return np.asarray(self._defects[-_RATES:])
+
+    @cached_property
+    def _sizes(self) -> tuple[Array, Array]:
+        shape = self._arrays[0].shape
+        heights = peaks(shape[: -self._dim], self._dim).ravel()
+        squares, sups = np.zeros((2, len(self._modes)))
+        for block in self._blocks(self._modes):
+            squares += np.einsum("kmc,kmc->k", block, block)
+            sups = np.maximum(sups, (heights @ np.abs(block, out=block)).max(axis=1))
         return np.sqrt(self._measure * squares), sups
 
     @property
     def sizes(self) -> Array:
         """‖c_a‖ in L²(Ω), a = 0, 1, …"""
-        return self._plain[0][: len(self._modes)]
+        return self._sizes[0]
 
     @property
     def sups(self) -> Array:
         """Bounds of sup|c_a|."""
-        return self._plain[1]
-
-    @property
-    def rate(self) -> float:
-        """‖τ‖ in L²(slab × Ω)."""
-        return float(np.sqrt(self._duration) * np.linalg.norm(self._plain[0][len(self._modes) : -_RATES]))
-
-    @property
-    def rates(self) -> Array:
-        """Norms in L²(slab × Ω) of the first modes in time of dU^t/dt."""
-        return np.asarray(np.sqrt(self._duration) * self._plain[0][-_RATES:])
+        return self._sizes[1]
 
     @property
     def mean(self) -> float:

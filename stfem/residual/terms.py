@@ -6,6 +6,7 @@ Derivatives of polynomials are small matrices on their modes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -85,21 +86,30 @@ class TermBuilder:
 
     def whole(self, state: Array) -> tuple[Array, Array]:
         """b·∇û + cû − ∇·(D∇û) of a scalar field, and the norms of its terms added up, one for each entry."""
-        dim, total = self.grid.dim, self.reaction * state
-        sizes = np.array([_norm(entry) for entry in total])
-        slopes = [derivative_matrix(self.degree) / h for h in self.grid.spacing]
-        for i, slope in enumerate(slopes):
-            operator = -self._matrix[i, i] * slope @ slope * self.diffuses
-            if self.velocity is not None:
-                operator = operator + self.velocity[i] * slope
-            term = apply_matrix(operator, state, i, dim)
-            for j in range(i):
-                if self._matrix[i, j] != 0.0 and self.diffuses:
-                    mixed = apply_matrix(slope * (-2.0 * self._matrix[i, j]), state, i, dim)
-                    term += apply_matrix(slopes[j], mixed, j, dim)
+        sizes = np.zeros(len(state))
+        total: Array | None = None
+        for operator in self._operators:
+            term = state
+            for direction, matrix in operator:
+                term = apply_matrix(matrix, term, direction, self.grid.dim)
             sizes += [_norm(entry) for entry in term]
-            total += term
-        return total, sizes
+            total = term if total is None else np.add(total, term, out=total)
+        return np.zeros_like(state) if total is None else total, sizes
+
+    @cached_property
+    def _operators(self) -> list[list[tuple[int, Array]]]:
+        """Products of matrices on the modes of single directions, whose sum is the operator of `whole`."""
+        slopes = [derivative_matrix(self.degree) / h for h in self.grid.spacing]
+        matrix = self._matrix if self.diffuses else np.zeros_like(self._matrix)
+        operators = []
+        for i, slope in enumerate(slopes):
+            own = -matrix[i, i] * slope @ slope
+            if self.velocity is not None:
+                own = own + self.velocity[i] * slope
+            operators.append([(i, own)])
+            operators += [[(i, slope * (-2.0 * matrix[i, j])), (j, slopes[j])] for j in range(i)]
+        operators.append([(0, self.reaction * np.eye(self.degree + 1))])
+        return [factors for factors in operators if all(np.any(entry) for _, entry in factors)]
 
     def local(self, state: Array) -> tuple[Array, Array, tuple[Array, ...]]:
         """b·∇û + cû (as far as b and c are constant), ∇·(D∇û) and D∇û; the latter of diffusing components."""
