@@ -12,7 +12,7 @@ from stfem.spaces.stencil import Array
 
 #: Bytes that the work arrays of one block may take: a part of the last-level cache that leaves each call of
 #: numpy enough to do (smaller blocks pay more for calls than they gain).
-CACHE = 4 << 20
+CACHE = 5 << 20
 
 W = TypeVar("W")
 
