@@ -79,6 +79,15 @@ def test_results_go_to_a_given_array(factory, degree):
     np.testing.assert_array_equal(out, semi.solve_parabolic(u, 0.01))
 
 
+@pytest.mark.parametrize("name", ["constant", "Burgers", "p-system"])
+def test_results_do_not_vanish_in_a_copy(name):
+    semi = scheme(EQUATIONS[name](2), (4, 3), 1)
+    u = state(semi)
+    for out in (np.empty((*u.shape, 2))[..., 0], np.empty(u.shape[1:])):
+        with pytest.raises(ValueError, match="out: expected a contiguous array of shape"):
+            semi.rhs(0.0, u, out)
+
+
 def test_copies_do_not_share_or_tear_their_arrays():
     semi = scheme(equations.Burgers(2, diffusion=0.01), 6, 2)
     u = state(semi)
