@@ -13,6 +13,7 @@ FOLDER = Path(__file__).parents[1] / "benchmarks" / "performance"
 @pytest.fixture
 def script(tmp_path, monkeypatch):
     known = set(sys.modules)
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)  # it would become part of the names
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.syspath_prepend(str(FOLDER.parent))
     monkeypatch.setattr(importlib.import_module("records"), "RESULTS", tmp_path)

@@ -33,6 +33,9 @@ class Semidiscretization:
     Coefficients are orthonormal Legendre modes in kernel layout ``(m, q+1, …, q+1, N_1, …, N_d)``: the mass
     matrix is |K|.
 
+    Work arrays are kept from call to call, so that one object must not be used in two threads at once. A
+    given ``out`` is contiguous and not the argument itself.
+
     Parameters
     ----------
     problem

@@ -65,7 +65,7 @@ class SeparableSolver:
         self._eigenvalues = total
         self._inverse = (0.0, np.ones_like(total))
         self._modes = (max(len(v) for v in self._vectors if v is not None),) * self._dim
-        self._work: Workspaces[tuple[Array, Array, Array]] = Workspaces()
+        self._work: Workspaces[tuple[Array, Array]] = Workspaces()
 
     @property
     def spectral_radius(self) -> float:
@@ -129,32 +129,31 @@ class SeparableSolver:
         inverse = self._inverse[1]
         if inverse.shape[self._dim] > 1:
             inverse = block.of(inverse, self._dim)
-        state, other, term = self._work.get(2, field.shape, _work)
-        np.copyto(state, field)
-        for i, table in enumerate(tables):
-            if table is not None:
-                _combine(np.swapaxes(table, 0, 1), state, other, term, 1 + i)
-                state, other = other, state
-        state *= inverse
-        for i, table in enumerate(tables):
-            if table is not None:
-                _combine(table, state, other, term, 1 + i)
-                state, other = other, state
-        np.copyto(field, state)
+        used = [(1 + i, table) for i, table in enumerate(tables) if table is not None]
+        steps = [(axis, table, "by") for axis, table in used] + [(axis, table, "yb") for axis, table in used]
+        source, between = field, self._work.get(2, field.shape, _two)
+        for n, (axis, table, order) in enumerate(steps):
+            target = field if n + 1 == len(steps) else between[n % 2]
+            _contract(table, order, source, target, axis)
+            if n + 1 == len(used):
+                target *= inverse
+            source = target
 
 
-def _work(_: int, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
-    return np.empty(shape), np.empty(shape), np.empty(prod(shape))
+def _two(_: int, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    return np.empty(shape), np.empty(shape)
 
 
-def _combine(table: Array, field: Array, out: Array, term: Array, axis: int) -> None:
-    """Along an axis ``out_a = Σ_b table[a, b] field_b``; the entries of the table are arrays over cells."""
-    source, target = np.moveaxis(field, axis, 0), np.moveaxis(out, axis, 0)
-    term = term[: target[0].size].reshape(target.shape[1:])
-    for a, row in enumerate(table):
-        np.multiply(row[0], source[0], out=target[a])
-        for entry, values in zip(row[1:], source[1:], strict=True):
-            target[a] += np.multiply(entry, values, out=term)
+def _contract(table: Array, order: str, field: Array, out: Array, axis: int) -> None:
+    """Contract a mode axis with a matrix of its own for every frequency, ``order`` by or yb, in one pass."""
+    dim = field.ndim // 2
+    shape = (prod(field.shape[:axis]), field.shape[axis], prod(field.shape[axis + 1 : dim + 1]), -1)
+    np.einsum(
+        f"{order}z,abcz->aycz",
+        table.reshape(*table.shape[:2], -1),
+        field.reshape(shape),
+        out=out.reshape(shape),
+    )
 
 
 def _real_symbol(operator: Stencil, cells: int) -> Array:

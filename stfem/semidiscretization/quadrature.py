@@ -15,7 +15,7 @@ from stfem.meshes.periodic import move
 from stfem.semidiscretization.diffusion import Diffusion
 from stfem.semidiscretization.layout import PointLayout, along
 from stfem.semidiscretization.points import FluxPoints, looks_at_points
-from stfem.spaces.blocks import Block, Workspaces, blocks, rows
+from stfem.spaces.blocks import Block, Workspaces, blocks, result_array, rows
 from stfem.spaces.interval import end_values
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
@@ -213,7 +213,7 @@ class QuadratureConvection:
 
     def apply(self, t: float, u: Array, out: Array | None = None) -> Array:
         """−(DG form of ∇·f(u)), plus P(u) where there is a diffusion, in ``out`` if given."""
-        result = np.empty(u.shape) if out is None else out
+        result = result_array(u.shape, out)
         cells = self.grid.cells
         modes, target = (a.reshape(len(u), -1, *cells) for a in (u, result))
         below: list[Array] | None = None

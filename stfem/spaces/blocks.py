@@ -8,11 +8,13 @@ from itertools import pairwise
 from math import prod
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from stfem.spaces.stencil import Array
 
 #: Bytes that the work arrays of one block may take: a part of the last-level cache that leaves each call of
 #: numpy enough to do (smaller blocks pay more for calls than they gain).
-CACHE = 4 << 20
+CACHE = 5 << 20
 
 W = TypeVar("W")
 
@@ -40,6 +42,24 @@ def rows(field: Array, start: int, stop: int | None, dim: int) -> Array:
     index: tuple[Any, ...] = (..., slice(start, stop), *(slice(None),) * (dim - 1))
     view: Array = field[index]
     return view
+
+
+def result_array(shape: tuple[int, ...], out: Array | None) -> Array:
+    """``out``, or a new array where there is none.
+
+    Raises
+    ------
+    ValueError
+        For an array of another shape, or one that is not contiguous (its blocks could not be written).
+    """
+    if out is None:
+        return np.empty(shape)
+    if out.shape != shape or not out.flags.c_contiguous:
+        kind = "contiguous" if out.flags.c_contiguous else "strided"
+        raise ValueError(
+            f"out: expected a contiguous array of shape {shape}, got a {kind} one of {out.shape}"
+        )
+    return out
 
 
 def blocks(cells: Sequence[int], values: int) -> list[Block]:

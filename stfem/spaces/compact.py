@@ -15,7 +15,7 @@ from math import prod
 import numpy as np
 
 from stfem.meshes.periodic import move
-from stfem.spaces.blocks import Block, Workspaces, blocks, rows
+from stfem.spaces.blocks import Block, Workspaces, blocks, result_array, rows
 from stfem.spaces.stencil import Array, Stencil
 from stfem.spaces.tensor_product import MOVE
 
@@ -53,7 +53,7 @@ class CompactOperator:
         """Result with the shape of ``field``, in ``out`` (added to what is there) if given."""
         cells = field.shape[-self._dim :]
         modes = np.asarray(field).reshape(-1, self._size, *cells)
-        result = np.empty(field.shape) if out is None else out
+        result = result_array(field.shape, out)
         target = result.reshape(modes.shape)
         if not self._couplings and not (add and out is not None):
             target.fill(0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ class ODE(Protocol):
         """Return x with (I − shift · P) x = rhs, ``shift`` > 0; asked of implicit steppers only."""
 
 
-@runtime_checkable
 class InPlaceODE(ODE, Protocol):
     """An ODE that says by `takes_out` that its methods take ``out``, an array to write the result to.
 
@@ -58,7 +57,7 @@ class Writing:
 
     def __init__(self, ode: ODE) -> None:
         self._ode = ode
-        self._in_place = ode if isinstance(ode, InPlaceODE) else None
+        self._in_place = cast(InPlaceODE, ode) if getattr(ode, "takes_out", False) else None
 
     def rhs(self, t: float, u: Array, out: Array) -> None:
         """``out`` = H(t,u) + P(t,u)."""

@@ -84,3 +84,14 @@ def test_solutions_do_not_remember(matrix):
     np.testing.assert_array_equal(diffusion.solve(first, 0.1), kept)
     fresh = Diffusion(grid, 2, matrix, InteriorPenalty())
     np.testing.assert_allclose(fresh.solve(second, 0.7), diffusion.solve(second, 0.7), atol=1e-14)
+
+
+@pytest.mark.parametrize("cells", [(7,), (6, 5), (3, 4, 5)])
+def test_blocks_of_frequencies(cells, monkeypatch):
+    dim = len(cells)
+    rhs = np.random.default_rng(9).normal(size=(*(2,) * dim, *cells))
+    expected = Diffusion(TensorGrid((1.0,) * dim, cells), 1, np.eye(dim), InteriorPenalty()).solve(rhs, 0.2)
+    monkeypatch.setattr("stfem.spaces.blocks.CACHE", 1)
+    other = Diffusion(TensorGrid((1.0,) * dim, cells), 1, np.eye(dim), InteriorPenalty())
+    np.testing.assert_allclose(other.solve(rhs, 0.2), expected, atol=1e-14)
+    assert len(other._solver._tables) == other._solver._spectral[0] > 1
