@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,27 +61,53 @@ class BoundState:
     def advance(self, norms: SlabNorms, reaction_growth: float) -> Choice:
         """Take one slab: T4.2 and T4.2' with the cheapest flux and the cheapest share of the dissipation.
 
-        A growth factor beyond the range of numbers makes the bound infinite.
+        Piece by piece, where the norms are known so; the remainder, of which only the integral over the slab
+        is known, comes on top at its end. A growth factor beyond the range of numbers makes the bound
+        infinite.
         """
-        alphas = np.array([norms.alpha(member) for member in self.members])
-        fluxes = np.array([norms.flux_total(member) for member in self.members])
-        exponent = 0.5 * norms.growth * norms.duration
-        self.mean += norms.mean
-        choice = self._advance_l2(alphas, fluxes, exponent, norms.duration)
-        self._advance_energy(alphas, fluxes, max(exponent, 0.0))
+        alphas, fluxes = norms.piecewise(self.members)
+        exponent = 0.5 * norms.growth * norms.duration / len(alphas)
         growth = max(exponent, 0.0)
-        chosen = choice.member_index
-        self._flux_total += fluxes[chosen]
-        self._work += 2.0 * (growth * choice.inside**2 + alphas[chosen] * choice.inside)
+        self.mean += norms.mean
+        choices = []
+        for alpha, flux in zip(alphas, fluxes, strict=True):
+            choice = self._advance_l2(alpha, flux, exponent, norms.duration / len(alphas))
+            self._advance_energy(alpha, flux, growth)
+            self._flux_total += flux[choice.member_index]
+            self._work += 2.0 * (growth * choice.inside**2 + choice.alpha * choice.inside)
+            choices.append(choice)
+        choice = self._add_remainder(choices, norms.remainder, growth * len(alphas))
         self.hyperbolic += choice.alpha
         self.parabolic_sq += choice.beta
-        self.exponent += growth
+        self.exponent += growth * len(alphas)
         local = np.sqrt(
             self.measure / norms.residual_sq.size * norms.duration * norms.hyperbolic_sq(1.0)
         ).sum()
         total = self.l1 + float(local) + np.sqrt(self.measure) * norms.remainder
         self.l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * total))
         return choice
+
+    def _add_remainder(self, choices: Sequence[Choice], remainder: float, growth: float) -> Choice:
+        """∫a ≤ ``remainder`` on top of the pieces of a slab, at any time in it; the choices in one."""
+        added = float(_or_infinite(np.exp(growth) * np.asarray(remainder)))
+        self.final += added
+        self._energy = self._energy + added
+        inside = max(choice.inside for choice in choices) + added
+        self.bound = max(self.bound, inside)
+        # the supremum grows by `added`, and with it what the pieces cost
+        self._work += 2.0 * (
+            remainder * inside
+            + added * sum(choice.alpha for choice in choices)
+            + growth * (inside**2 - (inside - added) ** 2)
+        )
+        return Choice(
+            choices[-1].member_index,
+            choices[-1].member,
+            sum(choice.alpha for choice in choices) + remainder,
+            sum(choice.beta for choice in choices),
+            sum(choice.flux_part for choice in choices),
+            inside,
+        )
 
     def _advance_l2(self, alphas: Array, fluxes: Array, exponent: float, duration: float) -> Choice:
         shares = DECAY_SHARES if self.decay_rate > 0.0 else DECAY_SHARES[:1]
@@ -94,7 +121,6 @@ class BoundState:
         inside = np.where(m >= 0.0, end, alphas + np.sqrt(self.final**2 + beta))
         share, member = np.unravel_index(np.argmin(end), end.shape)
         self.final = float(end[share, member])
-        self.bound = max(self.bound, float(inside.min()))
         # the energy bound needs sup √y on this slab for the chosen member; any row of `inside` with that
         # member bounds it
         return Choice(

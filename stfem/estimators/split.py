@@ -35,8 +35,10 @@ from stfem.timestepping import Node, NonFiniteError
 
 #: Gain of the flux family over its member λ = 1 that is not worth measuring.
 FAMILY_GAIN = 1e-3
-#: Most slabs in a row on which it is not tried.
-LONGEST_PAUSE = 63
+#: Slabs in a row on which it is not tried then,
+PAUSE = 31
+#: unless the bound has risen by this factor.
+RISE = 1.5
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class _Run:
                     initial = initial_error(self.problem, self.grid, self.degree, slab.start.state[0])
                     state = self._start(initial)
                 level = state.final
-                whole = self.family.due(partial(self.split.family_gain, slab, level))
+                whole = self.family.due(level, partial(self.split.family_gain, slab, level))
                 own = self.split.norms(slab, whole, level)
                 if not np.isfinite(own.alpha(1.0)):
                     raise NonFiniteError("residual", slab.time.stop, selector.steps)
@@ -269,16 +271,26 @@ class FamilyUse:
 
     def __init__(self, members: tuple[float, ...]) -> None:
         self._optional = 1.0 in members
-        self._pause = self._left = 0
+        self._left = 0
+        self._level = 0.0
 
-    def due(self, gain: Callable[[], float]) -> bool:
-        """Whether to measure all members on the next slab; ``gain`` tells what they can gain at most."""
+    def due(self, level: float, gain: Callable[[], float]) -> bool:
+        """Whether to measure all members on the next slab.
+
+        Parameters
+        ----------
+        level
+            Error bound at the start of the slab.
+        gain
+            What they can gain there at most.
+        """
         if not self._optional:
             return True
-        if self._left == 0 and gain() <= FAMILY_GAIN:
-            self._rest()
-        if self._left > 0:
-            self._left -= 1
+        self._left -= 1
+        if self._left >= 0 and level <= RISE * self._level:
+            return False
+        if gain() <= FAMILY_GAIN:
+            self._rest(level)
             return False
         return True
 
@@ -286,12 +298,10 @@ class FamilyUse:
         """Learn from a slab where all members were measured; ``before`` is the bound at its start."""
         cost = choice.alpha + float(np.hypot(before, np.sqrt(choice.beta))) - before
         if self._optional and norms.alpha(1.0) <= (1.0 + FAMILY_GAIN) * cost:
-            self._rest()
-        else:
-            self._pause = 0
+            self._rest(before)
 
-    def _rest(self) -> None:
-        self._left = self._pause = min(4 * self._pause + 3, LONGEST_PAUSE)
+    def _rest(self, level: float) -> None:
+        self._left, self._level = PAUSE, level
 
 
 def poincare_rate(matrix: Array, lengths: tuple[float, ...]) -> float:

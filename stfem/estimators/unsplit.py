@@ -76,6 +76,7 @@ class AllDualEstimator(SplitEstimator):
             residual_sq=nothing,
             cross=nothing,
             difference_sq=nothing,
+            pieces=None,
             flux_sq=np.where(shares > 0.0, shares, 1e-300) * size**2,
             remainder=norms.remainder + norms.mean / np.sqrt(grid.measure),
         )

@@ -27,12 +27,15 @@ class FormValue:
         The form of the kept modes per cell, ``(C,)``.
     rest
         Bound of the form of the other modes, all cells together.
+    pieces
+        The form, all cells and modes together, on every piece of the slab.
     size
         Σ_jl |H_jl| ‖a_j‖ ‖a_l‖, relative to which the sum over ``cells`` is rounded.
     """
 
     cells: Array
     rest: float
+    pieces: Array
     size: float
 
 
@@ -61,7 +64,9 @@ class NodeForm:
 
     def _forget(self) -> None:
         self._entries: WeakKeyDictionary[object, _Entry] = WeakKeyDictionary()
-        self._products: WeakKeyDictionary[object, WeakKeyDictionary[object, Array]] = WeakKeyDictionary()
+        self._products: WeakKeyDictionary[object, WeakKeyDictionary[object, tuple[Array, Array]]] = (
+            WeakKeyDictionary()
+        )
 
     def __contains__(self, node: object) -> bool:
         return node in self._entries
@@ -84,25 +89,38 @@ class NodeForm:
         entry = self._entries[node]
         return float(np.hypot(np.linalg.norm(entry.values[0]), entry.rest[0]))
 
-    def __call__(self, gram: Array, nodes: Sequence[object]) -> FormValue:
-        """The form; ``gram`` is ordered value, rate, value, rate, …"""
-        total: Array | float = 0.0
-        sizes: list[float] = []
+    def __call__(self, grams: Array, nodes: Sequence[object]) -> FormValue:
+        """The form.
+
+        Parameters
+        ----------
+        grams
+            H for every piece of the slab, ``(pieces, 2k, 2k)``, ordered value, rate, value, rate, …
+        nodes
+            k nodes that have been added.
+        """
+        gram, count = grams.sum(axis=0), 2 * len(nodes)
+        cells: Array | float = 0.0
+        sums = np.zeros((count, count))
         for n, node in enumerate(nodes):
             for k in range(n + 1):
-                weight = gram[2 * n : 2 * n + 2, 2 * k : 2 * k + 2] * (1.0 if k == n else 2.0)
-                products = self._product(node, nodes[k])
-                total = total + np.tensordot(weight, products, 2)
-            sizes += [float(np.sqrt(products[i, i].sum())) for i in range(2)]  # those of k = n
+                rows, columns = slice(2 * n, 2 * n + 2), slice(2 * k, 2 * k + 2)
+                products, total = self._product(node, nodes[k])
+                cells = cells + np.tensordot(gram[rows, columns] * (1.0 if k == n else 2.0), products, 2)
+                sums[rows, columns], sums[columns, rows] = total, total.T
         rests = np.concatenate([self._entries[node].rest for node in nodes])
+        weights = np.sqrt(np.maximum(np.diagonal(grams, axis1=1, axis2=2), 0.0))
+        inside = np.maximum((grams * sums).sum(axis=(1, 2)), 0.0)
+        sizes = np.sqrt(np.maximum(np.diag(sums), 0.0))
         return FormValue(
-            np.asarray(total),
+            np.asarray(cells),
             float(np.sqrt(np.maximum(np.diag(gram), 0.0)) @ rests) ** 2,
-            float(np.array(sizes) @ np.abs(gram) @ np.array(sizes)),
+            inside + (weights @ rests) ** 2,
+            float(sizes @ np.abs(gram) @ sizes),
         )
 
-    def _product(self, first: object, second: object) -> Array:
-        """⟨a_i, b_j⟩ per cell, ``(2, 2, C)``."""
+    def _product(self, first: object, second: object) -> tuple[Array, Array]:
+        """⟨a_i, b_j⟩ per cell, ``(2, 2, C)``, and added up."""
         known = self._products.setdefault(first, WeakKeyDictionary())
         if second not in known:
             a, b = self._entries[first].values, self._entries[second].values
@@ -110,7 +128,7 @@ class NodeForm:
             for i in range(2):
                 for j in range(2):
                     np.einsum("mc,mc->c", a[i], b[j], out=result[i, j])
-            known[second] = result
+            known[second] = result, result.sum(axis=2)
         return known[second]
 
 

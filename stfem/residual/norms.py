@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -40,6 +41,9 @@ class SlabNorms:
         was put together from residuals at its nodes, else an estimate that enters nothing.
     rounding_sq
         Bound of the round-off in the sum of `hyperbolic_sq` for any member.
+    pieces
+        Totals of ``residual_sq``, ``cross``, ``difference_sq`` and ``flux_sq`` on equal pieces of the slab,
+        ``(4, pieces)``; None for one piece.
     rates
         Norms in L²(slab × Ω) of the modes in time of the rate of the scheme's values, lowest first (zeros
         where the nodes carry no accelerations).
@@ -57,6 +61,7 @@ class SlabNorms:
     growth: float
     temporal: float = 0.0
     rounding_sq: float = 0.0
+    pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
 
     @property
@@ -76,6 +81,18 @@ class SlabNorms:
         """Bound of α = ∫_slab ‖R_H(λ)‖ by Cauchy–Schwarz in time, remainders included."""
         total = self.hyperbolic_sq(member).sum() + self.rounding_sq
         return float(np.sqrt(self.duration * total)) + self.remainder
+
+    def piecewise(self, members: Sequence[float]) -> tuple[Array, Array]:
+        """α and ∫p²/ε on every piece of the slab, ``(pieces, members)``; α without the remainder."""
+        pieces = self.pieces
+        if pieces is None:
+            fields = (self.residual_sq, self.cross, self.difference_sq, self.flux_sq)
+            pieces = np.array([[entry.sum()] for entry in fields])
+        residual, cross, difference, flux = pieces[:, :, None]
+        member = np.asarray(members)
+        squares = np.maximum(residual + member * (2.0 * cross + member * difference), 0.0)
+        alpha = np.sqrt(self.duration / pieces.shape[1] * (squares + self.rounding_sq))
+        return alpha, (1.0 - member) ** 2 * flux
 
     def size(self, member: float) -> float:
         """‖R_H(λ)‖ in L²(slab × Ω), remainders aside."""

@@ -13,6 +13,7 @@ of the nodes, and enter through bounds of their norms.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +25,7 @@ from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.interpolation import InterpolationError, TimeDefect
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
 from stfem.residual.norms import FLUX_FAMILY, SlabNorms
+from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -181,7 +183,9 @@ class QuadraticSplit:
         convection = self._evaluator.convection
         return (0.0,) * self._grid.dim if convection is None else convection.curvature
 
-    def norms(self, slab: ReconstructedSlab, round_off: float, growth: float, family: bool) -> SlabNorms:
+    def norms(
+        self, slab: ReconstructedSlab, round_off: float, growth: float, family: bool, pieces: int
+    ) -> SlabNorms:
         """Norms of one slab, but for the errors of interpolation in time.
 
         Parameters
@@ -192,25 +196,34 @@ class QuadraticSplit:
             As `SlabNorms.remainder` and `SlabNorms.growth`.
         family
             Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
+        pieces
+            Number of equal pieces of the slab for `SlabNorms.pieces`.
         """
         nodes, facts = slab.nodes, self.facts(slab.nodes)
         modes, duration = slab.value_modes, slab.time.duration
-        gram = modes.T @ modes
+        grams = modes.T @ _piece_grams(slab.time.degree, pieces) @ modes
         scale = self._grid.cell_measure * duration
-        whole = self._whole(gram, nodes)
+        whole = self._whole(grams, nodes)
         rounded, means = whole.size, self._whole.means(nodes)
         full = base = self._spread(whole)
         cross = difference = flux = np.zeros_like(full)
+        totals = np.stack([whole.pieces, *np.zeros((3, pieces))])
         if family:
             self._families(nodes)
-            first, second = self._base(gram, nodes), self._difference(gram, nodes)
+            first, second = self._base(grams, nodes), self._difference(grams, nodes)
             # R_λ² = (1−λ)R_0² + λR_1² − λ(1−λ)D²: too small a D² keeps all of them upper bounds
             base, difference = self._spread(first), second.cells
             cross = 0.5 * (full - base - difference)
+            lost = second.pieces - second.rest / pieces
+            fluxes = [form(grams, nodes) for form in self._flux]
+            flux = np.sum([self._spread(form) for form in fluxes], axis=0)
+            totals[0], totals[2] = first.pieces, np.maximum(lost, 0.0)
+            totals[1] = 0.5 * (whole.pieces - totals[0] - totals[2])
+            totals[3] = np.sum([form.pieces for form in fluxes], axis=0)
             rounded += first.size + second.size
-            flux = np.sum([self._spread(form(gram, nodes)) for form in self._flux], axis=0)
             means = self._base.means(nodes)
         in_time = modes @ means
+        gram = grams.sum(axis=0)
         left_out = np.sqrt(duration * np.diag(gram)) @ np.concatenate([entry.left_out for entry in facts])
         remainder = float(np.sqrt(duration) * left_out + round_off)
         mean = duration * self._grid.cell_measure * float(np.linalg.norm(in_time.sum(axis=1)))
@@ -228,8 +241,18 @@ class QuadraticSplit:
             mean + float(np.sqrt(self._grid.measure)) * remainder,
             growth,
             rounding_sq=operations * UNIT_ROUNDOFF * scale * rounded,
+            pieces=scale * totals,
         )
 
     def _spread(self, form: FormValue) -> Array:
         """The form per cell, with what belongs to no cell spread evenly."""
         return np.maximum(form.cells, 0.0) + form.rest / self._grid.size
+
+
+@lru_cache(maxsize=64)
+def _piece_grams(degree: int, pieces: int) -> Array:
+    """∫ L_aL_b over every equal piece of [0, 1], ``(pieces, degree + 1, degree + 1)``."""
+    points, weights = gauss(degree + 1)
+    local = (np.arange(pieces)[:, None] + points) / pieces
+    values = legendre_values(degree, local.ravel()).reshape(pieces, len(points), -1)
+    return np.asarray(np.einsum("pga,g,pgb->pab", values, weights / pieces, values))

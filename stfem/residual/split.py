@@ -33,6 +33,8 @@ UNIT_ROUNDOFF = 2.0**-53
 TEMPORAL_TOLERANCE = 0.01
 #: a slab shorter than this part of the run may leave more, because it counts less.
 SHORT = 0.03
+#: Decay or growth exponent wanted on one piece of a slab, and the largest number of pieces.
+CHANGE, MOST_PIECES = 0.01, 8
 #: Change of 2μT that modes in time may make which are left out of the slopes of û, but for their bound.
 SLOPE_TOLERANCE = 1e-3
 
@@ -222,7 +224,9 @@ class ResidualSplit:
         )
         round_off = self._round_off(slab, sizes, magnitude)
         growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
-        norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses)
+        norms = quadratic.norms(
+            slab, round_off, growth, family and self.terms.diffuses, self._pieces(slab.time.duration, growth)
+        )
         for filtered in (False, True):
             temporal, mean = quadratic.temporal(slab, defect, filtered)
             if temporal <= self._allowance(norms, level):
@@ -247,6 +251,11 @@ class ResidualSplit:
             return self._field(combine(slab.value_modes[:kept], data))
 
         return modes, beyond
+
+    def _pieces(self, duration: float, growth: float) -> int:
+        """Pieces of a slab for the comparison T4.2, which is sharp where little decays or grows on each."""
+        decay = float(np.diag(self.equation.diffusion).max()) * (2.0 * np.pi / max(self.grid.lengths)) ** 2
+        return min(max(1, int(np.ceil((decay + 0.5 * abs(growth)) * duration / CHANGE))), MOST_PIECES)
 
     def _allowance(self, norms: SlabNorms, level: float) -> float:
         """Errors of interpolation in time that are accepted, in L²(slab × Ω)."""
