@@ -38,7 +38,7 @@ FAMILY_GAIN = 1e-3
 #: Slabs in a row on which it is not tried then,
 PAUSE = 31
 #: unless the bound has risen by this factor.
-RISE = 1.5
+RISE = 3.0
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ class NodeReconstruction:
     node
         The discrete solution (t_n, U_n, F_n) behind it.
     reconstruct_state, reconstruct_flux
-        Give ``state`` and ``flux`` for the pair ``(2, m, q+1, …, N…)`` of U_n and F_n.
+        Give ``state`` and ``flux`` for the pair ``(2, m, q+1, …, N…)`` of U_n and F_n; the former also for
+        an acceleration.
 
     Attributes
     ----------
@@ -51,6 +52,13 @@ class NodeReconstruction:
     def flux(self) -> tuple[Array, ...]:
         """The filtered scheme flux of both, per direction."""
         return self.reconstruct_flux(self._pair)
+
+    @cached_property
+    def acceleration(self) -> Array:
+        """∂_t²û_n, ``(m, Q+1, …, N…)``, where the node carries an acceleration."""
+        if self.node.acceleration is None:
+            raise ValueError("node: expected one with an acceleration, got None")
+        return self.reconstruct_state(self.node.acceleration)
 
     @property
     def _pair(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -10,9 +10,10 @@ from math import prod
 import numpy as np
 
 from stfem.data import Slab
+from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction import ReconstructedSlab
-from stfem.spaces.legendre import gauss, legendre_values
-from stfem.spaces.stencil import Array
+from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
+from stfem.spaces.stencil import Array, apply_along
 
 #: Cells taken at once, to stay in the cache.
 _BLOCK_CELLS = 1 << 11
@@ -26,23 +27,23 @@ class TimeDefect:
     U^t(t) = Σ_a c_a L_a(s), L_a the orthonormal Legendre polynomials of the slab, s ∈ [0, 1];
     τ = dU^t/dt − I(F_n, A_n), I the Hermite interpolation of U^t applied to the rates and their derivatives.
 
+    With filtered node data the same are the modes C_a = S c_a of û, and S τ.
+
     Parameters
     ----------
     slab
-        Its nodes carry accelerations.
-    dim, cell_measure
-        Of the scheme's grid.
+        Reconstructed slab.
+    data
+        U_n, F_n and A_n of every node, ``(m, p…, N…)``, plain or filtered.
+    grid
+        Their grid.
     """
 
-    def __init__(self, slab: ReconstructedSlab, dim: int, cell_measure: float) -> None:
-        nodes = [entry.node for entry in slab.nodes]
-        self._dim, self._measure, self._duration = dim, cell_measure, slab.time.duration
-        self._arrays = [
-            array
-            for node in nodes
-            for array in (node.values, node.rate, node.acceleration)
-            if array is not None
-        ]
+    def __init__(
+        self, slab: ReconstructedSlab, data: Sequence[tuple[Array, Array, Array]], grid: TensorGrid
+    ) -> None:
+        self._grid, self._dim, self._duration = grid, grid.dim, slab.time.duration
+        self._arrays = [array for triple in data for array in triple]
         value, rate = slab.value_modes, slab.rate_modes
         self._modes, self._defect = np.zeros((2, len(value), len(self._arrays)))
         self._modes[:, 0::3], self._modes[:, 1::3] = value[:, 0::2], value[:, 1::2]
@@ -66,7 +67,7 @@ class TimeDefect:
         squares = np.zeros(len(self._defect) + _RATES)
         for block in self._blocks(np.concatenate([self._defect, self._rates])):
             squares += np.einsum("kmc,kmc->k", block, block)
-        return np.sqrt(self._duration * self._measure * squares)
+        return np.sqrt(self._duration * self._grid.cell_measure * squares)
 
     @property
     def rate(self) -> float:
@@ -79,14 +80,19 @@ class TimeDefect:
         return np.asarray(self._defects[-_RATES:])
 
     @cached_property
-    def _sizes(self) -> tuple[Array, Array]:
-        shape = self._arrays[0].shape
+    def _sizes(self) -> tuple[Array, Array, Array]:
+        shape, count = self._arrays[0].shape, len(self._modes)
         heights = peaks(shape[: -self._dim], self._dim).ravel()
-        squares, sups = np.zeros((2, len(self._modes)))
+        squares, sups, slopes = np.zeros(count), np.zeros(count), np.zeros((self._dim, count))
         for block in self._blocks(self._modes):
             squares += np.einsum("kmc,kmc->k", block, block)
+            field = block.reshape(count, *shape[: -self._dim], -1)
+            for i, h in enumerate(self._grid.spacing):
+                steep = apply_along(derivative_matrix(shape[1 + i] - 1) / h, field, 2 + i).reshape(count, -1)
+                slopes[i] += np.einsum("kc,kc->k", steep, steep)
             sups = np.maximum(sups, (heights @ np.abs(block, out=block)).max(axis=1))
-        return np.sqrt(self._measure * squares), sups
+        measure = self._grid.cell_measure
+        return np.sqrt(measure * squares), sups, np.sqrt(measure * slopes)
 
     @property
     def sizes(self) -> Array:
@@ -99,27 +105,17 @@ class TimeDefect:
         return self._sizes[1]
 
     @property
+    def slopes(self) -> Array:
+        """‖∂_ic_a‖ in L²(Ω), cell by cell, ``(d, a)``."""
+        return self._sizes[2]
+
+    @property
     def mean(self) -> float:
         """Size of ∫_Ω τ in L²(slab), all components together."""
         cells = prod(self._arrays[0].shape[-self._dim :])
         first = [a.reshape(len(a), -1, cells)[:, 0].sum(axis=1) for a in self._arrays]
-        means = self._measure * (self._defect @ np.stack(first))
+        means = self._grid.cell_measure * (self._defect @ np.stack(first))
         return float(np.sqrt(self._duration) * np.linalg.norm(means))
-
-    def modes(self) -> Iterator[Array]:
-        """c_0, c_1, …"""
-        return (self._combined(row) for row in self._modes)
-
-    def rate_modes(self) -> Iterator[Array]:
-        """Time modes of τ, which count with the duration of the slab in L²(slab × Ω)."""
-        return (self._combined(row) for row in self._defect)
-
-    def _combined(self, weights: Array) -> Array:
-        total = np.zeros_like(self._arrays[0])
-        for weight, array in zip(weights, self._arrays, strict=True):
-            if weight != 0.0:
-                total += weight * array
-        return total
 
 
 def peaks(shape: tuple[int, ...], dim: int) -> Array:

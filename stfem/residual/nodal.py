@@ -16,7 +16,6 @@ import numpy as np
 from stfem.data import Data
 from stfem.equations import Equation, is_diagonal
 from stfem.reconstruction import BoundReconstruction, NodeReconstruction
-from stfem.residual.interpolation import peaks
 from stfem.residual.products import QuadraticConvection
 from stfem.residual.terms import TermBuilder, padded, subtract
 from stfem.spaces.stencil import Array, cell_rows
@@ -92,7 +91,7 @@ class NodeEvaluator:
         inverse_diffusion: Array,
     ) -> None:
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
-        self._dim, self._reconstruction, self._terms = self.grid.dim, reconstruction, terms
+        self._dim, self._terms = self.grid.dim, terms
         self.convection = None if equation.linear else QuadraticConvection(equation, self.grid, self.degree)
         self._root = _root(inverse_diffusion)
         self._sources = () if source.is_zero else (source, source.time_derivative())
@@ -104,11 +103,8 @@ class NodeEvaluator:
 
         In M orthonormal modes on each of C cells: ``(2, M, C)``; the first mode is the mean over the cell.
         """
-        acceleration = node.node.acceleration
-        if acceleration is None:
-            raise ValueError("node: expected one with an acceleration, got None")
         state = node.state
-        rates = np.stack([state[1], self._reconstruction.field(acceleration)])
+        rates = np.stack([state[1], node.acceleration])
         projections = [g.project(self.grid, self.degree, node.time) for g in self._sources]
         source = np.stack([p.coefficients for p in projections])[:, None] if projections else None
         sums, slopes, speed = np.zeros((3, 2)), np.zeros(2), 0.0
@@ -133,18 +129,6 @@ class NodeEvaluator:
             left_out += products[self.points]
         magnitude = norms[1] + norms[2] + speed * np.sqrt(slopes)
         return values, NodeFacts(norms[0], magnitude, left_out, products)
-
-    def filtered(self, field: Array) -> Array:
-        """S v in modes."""
-        return self._reconstruction.field(field)
-
-    def measured(self, field: Array) -> tuple[float, Array]:
-        """A bound of sup|v| and ‖∂_iv‖ of a field in the modes of û."""
-        heights = peaks(field.shape[: -self._dim], self._dim)
-        sup = np.tensordot(heights, np.abs(field), self._dim + 1).max()
-        scale = self.grid.cell_measure
-        slopes = [float(np.sqrt(scale * np.vdot(slope, slope))) for slope in self._terms.gradient(field)]
-        return float(sup), np.array(slopes)
 
     def family(self, node: NodeReconstruction) -> NodeFamily:
         """The family at one node of an equation with diffusion; evaluates the residual anew."""

@@ -107,7 +107,9 @@ class QuadraticSplit:
         )
         return 1.0 - least / alone if alone > 0.0 else 0.0
 
-    def temporal(self, slab: ReconstructedSlab, defect: TimeDefect, filtered: bool) -> tuple[float, float]:
+    def temporal(
+        self, slab: ReconstructedSlab, defect: TimeDefect, filtered: TimeDefect | None
+    ) -> tuple[float, float]:
         """Bounds of the errors of interpolation in time in L²(slab × Ω), and of their ∫_Ω in L²(slab).
 
         S keeps integrals over Ω, and the integral of N(û) vanishes.
@@ -117,17 +119,14 @@ class QuadraticSplit:
         slab, defect
             The slab and what its interpolation in time leaves.
         filtered
-            Whether S is applied to the modes of τ and U^t in time; else its operator norms bound what it
-            makes of them, which is cheap, and coarse where they are rough.
+            The same after S. Without it the operator norms of S bound what it makes of τ and of the modes of
+            U^t, which is cheap, and coarse where they are rough.
         """
         error = InterpolationError(slab.time, np.array([node.time for node in slab.nodes]), slab.value_modes)
         root = float(np.sqrt(slab.time.duration))
-        if filtered:
-            total = root * float(np.sqrt(sum(self._size(v) ** 2 for v in defect.rate_modes())))
-        else:
-            total = self._norms.mean_square * defect.rate
+        total = self._norms.mean_square * defect.rate if filtered is None else filtered.rate
         if any(self._curvature):
-            products = self._filtered_products(defect) if filtered else self._bounded_products(defect)
+            products = self._bounded_products(defect) if filtered is None else self._products(filtered)
             total += root * float((error.products * products).sum())
         mean = defect.mean
         if self._source.time_dependent:
@@ -145,11 +144,6 @@ class QuadraticSplit:
         tails = np.append(np.cumsum(terms[::-1])[::-1], 0.0)
         return np.outer(tails, self._norms.sup_slope)
 
-    def _size(self, field: Array) -> float:
-        """‖S v‖."""
-        filtered = self._evaluator.filtered(field)
-        return float(np.sqrt(self._grid.cell_measure * np.vdot(filtered, filtered)))
-
     def _bounded_products(self, defect: TimeDefect) -> Array:
         """Bounds of Σ_i |f_i''| ‖C_a ∂_iC_b‖ with the time modes C_a = S c_a of û, from those of c_a."""
         total = np.zeros((len(defect.sizes),) * 2)
@@ -160,14 +154,9 @@ class QuadraticSplit:
             total += curvature * np.minimum(by_sup, by_size)
         return total
 
-    def _filtered_products(self, defect: TimeDefect) -> Array:
+    def _products(self, filtered: TimeDefect) -> Array:
         """The same from C_a: sup|C_a| Σ_i |f_i''| ‖∂_iC_b‖."""
-        sups, slopes = [], []
-        for mode in defect.modes():
-            sup, sizes = self._evaluator.measured(self._evaluator.filtered(mode))
-            sups.append(sup)
-            slopes.append(float(np.dot(self._curvature, sizes)))
-        return np.outer(sups, slopes)
+        return np.outer(filtered.sups, np.array(self._curvature) @ filtered.slopes)
 
     def _source_derivative(self, order: int) -> Data:
         """∂_t^n g."""

@@ -73,7 +73,7 @@ class ResidualSplit:
         if self.variable_reaction is not None:
             self._note(self.variable_reaction)
         self.inverse_diffusion = semidiscretization.diffusion.inverse
-        self._scheme_measure = semidiscretization.grid.cell_measure
+        self._scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
         self.source_weights = tuple(
             float(np.sqrt(bound))
@@ -160,8 +160,13 @@ class ResidualSplit:
             Error bound at the start of the slab: tells how much the parts of the residual matter.
         """
         temporal, rates = 0.0, np.zeros(3)
-        if all(entry.node.acceleration is not None for entry in slab.nodes):
-            defect = TimeDefect(slab, self.dim, self._scheme_measure)
+        plain = [
+            (node.values, node.rate, node.acceleration)
+            for node in (entry.node for entry in slab.nodes)
+            if node.acceleration is not None
+        ]
+        if len(plain) == len(slab.nodes):
+            defect = TimeDefect(slab, plain, self._scheme_grid)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
                 norms = self._from_nodes(self._quadratic, slab, defect, family, level)
@@ -227,10 +232,10 @@ class ResidualSplit:
         norms = quadratic.norms(
             slab, round_off, growth, family and self.terms.diffuses, self._pieces(slab.time.duration, growth)
         )
-        for filtered in (False, True):
-            temporal, mean = quadratic.temporal(slab, defect, filtered)
-            if temporal <= self._allowance(norms, level):
-                break
+        temporal, mean = quadratic.temporal(slab, defect, None)
+        if temporal > self._allowance(norms, level):
+            data = [(*entry.state, entry.acceleration) for entry in slab.nodes]
+            temporal, mean = quadratic.temporal(slab, defect, TimeDefect(slab, data, self.grid))
         return norms.with_temporal(temporal, mean)
 
     def _slow_modes(
