@@ -38,13 +38,13 @@ class GrowthRate:
         self._initial = (
             np.array([_range(u, grid) for u in problem.initial]) if self.stability.needs_range else None
         )
-        if self.follows_slopes:
+        if not self.stability.needs_range and self.stability.state_set is None:
             self._fixed = self.stability.growth(np.full(components, -np.inf), np.full(components, np.inf))
 
     @property
     def follows_slopes(self) -> bool:
-        """Whether 2μ depends on ∇û alone, and not on the range of û."""
-        return not self.stability.needs_range and self.stability.state_set is None
+        """Whether 2μ depends on ∇û, and not on the range of û."""
+        return self._fixed is not None and any(np.any(form.gradient) for form in self._fixed.forms)
 
     def rate(self, time: Slab, modes: Callable[[], Array], beyond: Array | None = None) -> float:
         """2μ ≤ sup over x, t ∈ slab and forms of Σ gradient[c, i] ∂_iû_c + data + Σ source[c] g_c.

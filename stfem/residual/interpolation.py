@@ -15,8 +15,8 @@ from stfem.reconstruction import ReconstructedSlab
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_along
 
-#: Cells taken at once, to stay in the cache.
-_BLOCK_CELLS = 1 << 11
+#: Cells taken at once, to stay in the cache; a power of two makes rows fall on the same cache lines.
+_BLOCK_CELLS = 1000
 #: Modes in time of the rate whose size is told.
 _RATES = 3
 
