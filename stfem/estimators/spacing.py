@@ -21,7 +21,7 @@ GROWTH = 1.5
 #: Spacing before anything is known: at most this, approached from 1,
 FIRST = 8
 #: and at most this part of the run.
-FIRST_PART = 1.0 / 32.0
+FIRST_PART = 1.0 / 64.0
 #: Largest growth of the spacing that one slab can ask for.
 LARGEST = 32.0
 #: Part of a share that interpolation of a wave must explain to be taken for its cause.

@@ -80,19 +80,13 @@ class TimeDefect:
         return np.asarray(self._defects[-_RATES:])
 
     @cached_property
-    def _sizes(self) -> tuple[Array, Array, Array]:
-        shape, count = self._arrays[0].shape, len(self._modes)
-        heights = peaks(shape[: -self._dim], self._dim).ravel()
-        squares, sups, slopes = np.zeros(count), np.zeros(count), np.zeros((self._dim, count))
+    def _sizes(self) -> tuple[Array, Array]:
+        heights = peaks(self._arrays[0].shape[: -self._dim], self._dim).ravel()
+        squares, sups = np.zeros((2, len(self._modes)))
         for block in self._blocks(self._modes):
             squares += np.einsum("kmc,kmc->k", block, block)
-            field = block.reshape(count, *shape[: -self._dim], -1)
-            for i, h in enumerate(self._grid.spacing):
-                steep = apply_along(derivative_matrix(shape[1 + i] - 1) / h, field, 2 + i).reshape(count, -1)
-                slopes[i] += np.einsum("kc,kc->k", steep, steep)
             sups = np.maximum(sups, (heights @ np.abs(block, out=block)).max(axis=1))
-        measure = self._grid.cell_measure
-        return np.sqrt(measure * squares), sups, np.sqrt(measure * slopes)
+        return np.sqrt(self._grid.cell_measure * squares), sups
 
     @property
     def sizes(self) -> Array:
@@ -104,10 +98,17 @@ class TimeDefect:
         """Bounds of sup|c_a|."""
         return self._sizes[1]
 
-    @property
+    @cached_property
     def slopes(self) -> Array:
         """‖∂_ic_a‖ in L²(Ω), cell by cell, ``(d, a)``."""
-        return self._sizes[2]
+        shape, count = self._arrays[0].shape, len(self._modes)
+        squares = np.zeros((self._dim, count))
+        for block in self._blocks(self._modes):
+            field = block.reshape(count, *shape[: -self._dim], -1)
+            for i, h in enumerate(self._grid.spacing):
+                slope = apply_along(derivative_matrix(shape[1 + i] - 1) / h, field, 2 + i).reshape(count, -1)
+                squares[i] += np.einsum("kc,kc->k", slope, slope)
+        return np.asarray(np.sqrt(self._grid.cell_measure * squares))
 
     @property
     def mean(self) -> float:

@@ -33,8 +33,10 @@ UNIT_ROUNDOFF = 2.0**-53
 TEMPORAL_TOLERANCE = 0.01
 #: a slab shorter than this part of the run may leave more, because it counts less.
 SHORT = 0.03
+#: What a slab that is measured itself, and so in one piece, loses by decay or growth, per unit of the exponent.
+LOSS = 0.1
 #: Decay or growth exponent wanted on one piece of a slab, and the largest number of pieces.
-CHANGE, MOST_PIECES = 0.01, 8
+CHANGE, MOST_PIECES = 0.01, 16
 #: Change of 2μT that modes in time may make which are left out of the slopes of û, but for their bound.
 SLOPE_TOLERANCE = 1e-3
 
@@ -229,9 +231,8 @@ class ResidualSplit:
         )
         round_off = self._round_off(slab, sizes, magnitude)
         growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
-        norms = quadratic.norms(
-            slab, round_off, growth, family and self.terms.diffuses, self._pieces(slab.time.duration, growth)
-        )
+        pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
+        norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses, pieces)
         temporal, mean = quadratic.temporal(slab, defect, None)
         if temporal > self._allowance(norms, level):
             data = [(*entry.state, entry.acceleration) for entry in slab.nodes]
@@ -257,15 +258,15 @@ class ResidualSplit:
 
         return modes, beyond
 
-    def _pieces(self, duration: float, growth: float) -> int:
-        """Pieces of a slab for the comparison T4.2, which is sharp where little decays or grows on each."""
+    def _exponent(self, duration: float, growth: float) -> float:
+        """How much decays or grows on a slab."""
         decay = float(np.diag(self.equation.diffusion).max()) * (2.0 * np.pi / max(self.grid.lengths)) ** 2
-        return min(max(1, int(np.ceil((decay + 0.5 * abs(growth)) * duration / CHANGE))), MOST_PIECES)
+        return (decay + 0.5 * abs(growth)) * duration
 
     def _allowance(self, norms: SlabNorms, level: float) -> float:
         """Errors of interpolation in time that are accepted, in L²(slab × Ω)."""
-        final_time = self.problem.final_time
-        part = TEMPORAL_TOLERANCE * max(1.0, SHORT * final_time / norms.duration)
+        final_time, exponent = self.problem.final_time, self._exponent(norms.duration, norms.growth)
+        part = TEMPORAL_TOLERANCE * max(1.0, SHORT * final_time / norms.duration) + LOSS * exponent
         return part * norms.cost(level, final_time) / float(np.sqrt(norms.duration))
 
     def _round_off(self, slab: ReconstructedSlab, sizes: Array, magnitude: Array) -> float:
