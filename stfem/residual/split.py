@@ -33,7 +33,7 @@ UNIT_ROUNDOFF = 2.0**-53
 TEMPORAL_TOLERANCE = 0.01
 #: a slab shorter than this part of the run may leave more, because it counts less.
 SHORT = 0.03
-#: What a slab that is measured itself, and so in one piece, loses by decay or growth, per unit of the exponent.
+#: What a slab that is measured itself, and so in one piece, loses by decay or growth, per unit of exponent.
 LOSS = 0.1
 #: Decay or growth exponent wanted on one piece of a slab, and the largest number of pieces.
 CHANGE, MOST_PIECES = 0.01, 16
