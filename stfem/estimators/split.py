@@ -271,6 +271,7 @@ class FamilyUse:
 
     def __init__(self, members: tuple[float, ...]) -> None:
         self._optional = 1.0 in members
+        self._gains = False  # on the last slab that was measured with all members
         self._left = 0
         self._level = 0.0
 
@@ -284,7 +285,7 @@ class FamilyUse:
         gain
             What they can gain there at most.
         """
-        if not self._optional:
+        if self._gains or not self._optional:
             return True
         self._left -= 1
         if self._left >= 0 and level <= RISE * self._level:
@@ -297,7 +298,8 @@ class FamilyUse:
     def learn(self, norms: SlabNorms, choice: Choice, before: float) -> None:
         """Learn from a slab where all members were measured; ``before`` is the bound at its start."""
         cost = choice.alpha + float(np.hypot(before, np.sqrt(choice.beta))) - before
-        if self._optional and norms.alpha(1.0) <= (1.0 + FAMILY_GAIN) * cost:
+        self._gains = norms.alpha(1.0) > (1.0 + FAMILY_GAIN) * cost
+        if not self._gains:
             self._rest(before)
 
     def _rest(self, level: float) -> None:

@@ -130,9 +130,8 @@ class NodeEvaluator:
         magnitude = norms[1] + norms[2] + speed * np.sqrt(slopes)
         return values, NodeFacts(norms[0], magnitude, left_out, products)
 
-    def family(self, node: NodeReconstruction) -> NodeFamily:
-        """The family at one node of an equation with diffusion; evaluates the residual anew."""
-        base, _ = self.residual(node)
+    def family(self, node: NodeReconstruction, base: Array) -> NodeFamily:
+        """The family at one node of an equation with diffusion; ``base``, its residual, becomes R_H(0)."""
         difference = np.empty((2, (self.degree + 1) ** self._dim, self.grid.size))
         inside = base.reshape(2, *(self.points,) * self._dim, -1)
         gaps: list[Array] = []

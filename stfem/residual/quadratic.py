@@ -53,6 +53,8 @@ class QuadraticSplit:
         self._source = source
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
+        #: The residual that was evaluated last, which the family of the same node starts from.
+        self._latest: WeakKeyDictionary[NodeReconstruction, Array] = WeakKeyDictionary()
         self._whole = NodeForm()
         self._base, self._difference, *self._flux = (NodeForm() for _ in range(2 + self._grid.dim))
 
@@ -61,6 +63,7 @@ class QuadraticSplit:
         while missing := [node for node in nodes if node not in self._whole]:
             values, facts = self._evaluator.residual(missing[-1])
             self._whole.add(missing[-1], values)
+            self._latest = WeakKeyDictionary({missing[-1]: values})
             self._facts[missing[-1]] = facts
             self._choose_points(missing[-1], facts)
         return [self._facts[node] for node in nodes]
@@ -78,13 +81,17 @@ class QuadraticSplit:
         stale = now == convection.most_points or facts.products_left_out[now, 0] > TOO_MUCH * size
         if stale and least != now:
             self._evaluator.points = least
+            self._latest.clear()
             for form in (self._whole, self._base):
                 form.restart()
 
     def _families(self, nodes: Sequence[NodeReconstruction]) -> None:
         forms = (self._base, self._difference, *self._flux)
         while missing := [node for node in nodes if any(node not in form for form in forms)]:
-            family = self._evaluator.family(missing[-1])
+            base = self._latest.pop(missing[-1], None)
+            if base is None:
+                base, _ = self._evaluator.residual(missing[-1])
+            family = self._evaluator.family(missing[-1], base)
             fields = (family.residual, family.difference, *family.flux)
             for form, field in zip(forms, fields, strict=True):
                 form.add(missing[-1], field)
