@@ -45,6 +45,14 @@ def gather_neighbours(field: Array, shifts: Sequence[int], cells: int, modes: in
     return gathered
 
 
+def rows_of(field: Array, rows: range, axis: int) -> Array:
+    """Cells ``rows`` along a periodic cell axis; they may reach over its ends any number of times."""
+    count = field.shape[axis]
+    if rows.start >= 0 and rows.stop <= count:
+        return _section(field, axis, rows.start, rows.stop)
+    return field.take(np.arange(rows.start, rows.stop) % count, axis=axis)
+
+
 def interleave(field: Array, pieces: int, modes: int, cells: int) -> Array:
     """Turn ``pieces`` row blocks of the mode axis into a cell axis that is ``pieces`` times as long."""
     if pieces == 1:

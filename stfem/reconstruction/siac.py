@@ -10,7 +10,7 @@ from stfem.reconstruction.kernel import filter_stencil
 from stfem.reconstruction.multiplier import filter_norms
 from stfem.reconstruction.node import NodeReconstruction
 from stfem.semidiscretization import Semidiscretization
-from stfem.spaces.stencil import Array, Term, apply_term
+from stfem.spaces.stencil import Array, Term, apply_term, cell_rows, refined_rows
 from stfem.spaces.tensor import refined
 from stfem.timestepping import Node
 
@@ -90,26 +90,31 @@ class BoundSiac:
         given = dict(term)
         return tuple((j, given.get(j, self._filter)) for j in range(self._dim))
 
-    def field(self, u: Array) -> Array:
-        """û = K_h * u_h, modes of degree q + ℓ, for any array ``(…, q+1, …, N…)``."""
-        return self._padded(apply_term(tuple((i, self._filter) for i in range(self._dim)), u, self._dim))
+    def field(self, u: Array, rows: slice | None = None) -> Array:
+        """û = K_h * u_h, modes of degree q + ℓ, for any array ``(…, q+1, …, N…)``.
 
-    def flux(self, u: Array) -> tuple[Array, ...]:
+        On all cells, or on the pieces of some rows of cells (a range of N_1).
+        """
+        term = tuple((i, self._filter) for i in range(self._dim))
+        return self._padded(apply_term(term, u, self._dim, rows))
+
+    def flux(self, u: Array, rows: slice | None = None) -> tuple[Array, ...]:
         """K_h * σ_h of the diffusing components of ``(…, m, q+1, …, N…)``; σ_h of T2.1 has D inside."""
         if not self._flux_terms:
             return ()
         chosen = np.take(u, self._diffused, axis=u.ndim - 2 * self._dim - 1) * self._weights
-        flux = [self._component(terms, chosen, i) for i, terms in enumerate(self._flux_terms)]
+        flux = [self._component(terms, chosen, i, rows) for i, terms in enumerate(self._flux_terms)]
         if self._range is None:
             return tuple(flux)
         flux = [self._padded(component) for component in flux]
         return tuple(np.asarray(sum(c * f for c, f in zip(row, flux, strict=True))) for row in self._range)
 
-    def _component(self, terms: list[Term], chosen: Array, direction: int) -> Array:
+    def _component(self, terms: list[Term], chosen: Array, direction: int, rows: slice | None) -> Array:
         if terms:
-            return np.asarray(sum(apply_term(term, chosen, self._dim) for term in terms))
+            return np.asarray(sum(apply_term(term, chosen, self._dim, rows) for term in terms))
         modes = [self.degree + 1 + (j == direction) for j in range(self._dim)]
-        return np.zeros((*chosen.shape[: -2 * self._dim], *modes, *self.grid.cells))
+        zero = np.zeros((*chosen.shape[: -2 * self._dim], *modes, *self.grid.cells))
+        return zero if rows is None else cell_rows(zero, refined_rows(rows, self._filter.pieces), self._dim)
 
     def _padded(self, field: Array) -> Array:
         """The field with zero modes up to the common degree (a copy only where modes are missing)."""

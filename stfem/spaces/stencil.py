@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from stfem.meshes.periodic import gather_neighbours, interleave
+from stfem.meshes.periodic import gather_neighbours, interleave, rows_of
 
 Array = NDArray[np.float64]
 
@@ -120,19 +120,37 @@ class Stencil:
 Term = tuple[tuple[int, Stencil], ...]
 
 
-def apply_term(term: Term, field: Array, dim: int) -> Array:
+def apply_term(term: Term, field: Array, dim: int, rows: slice | None = None) -> Array:
     """Apply a product of one-dimensional stencils; the last direction comes first, as the smallest product.
 
     Direction 0 reads windows of consecutive rows of cells, which lie in memory as the matrix product wants
     them, so that no neighbour is copied.
+
+    Parameters
+    ----------
+    term
+        Stencils in different directions.
+    field
+        ``(…, p_1, …, p_d, N_1, …, N_d)``.
+    dim
+        d.
+    rows
+        Cells in direction 0 on which the result is wanted; all by default.
     """
     inner = sorted((entry for entry in term if entry[0] > 0), reverse=True)
     outer = [stencil for direction, stencil in term if direction == 0]
-    if not outer or dim == 1 or not inner:
-        for direction, stencil in (*inner, *((0, stencil) for stencil in outer)):
-            field = stencil.apply(field, direction, dim)
-        return field
-    return _apply_rows(outer[0], inner, field, dim)
+    if outer and inner:
+        start, stop, _ = (rows or slice(None)).indices(field.shape[-dim])
+        return _apply_rows(outer[0], inner, field, dim, range(start, stop))
+    pieces = 1
+    for direction, stencil in term:
+        field, pieces = stencil.apply(field, direction, dim), stencil.pieces if direction == 0 else pieces
+    return field if rows is None else cell_rows(field, refined_rows(rows, pieces), dim)
+
+
+def refined_rows(rows: slice, pieces: int) -> slice:
+    """The same range of cells where each is cut into ``pieces``."""
+    return slice(rows.start * pieces, rows.stop * pieces)
 
 
 def cell_rows(field: Array, rows: slice, dim: int) -> Array:
@@ -142,52 +160,48 @@ def cell_rows(field: Array, rows: slice, dim: int) -> Array:
     return field[tuple(index)]
 
 
-def _apply_rows(rows: Stencil, inner: Sequence[tuple[int, Stencil]], field: Array, dim: int) -> Array:
-    """``rows`` in direction 0 after the ``inner`` ones, block by block of rows."""
-    count, leading = field.shape[-dim], field.shape[: -2 * dim]
+def _apply_rows(
+    outer: Stencil, inner: Sequence[tuple[int, Stencil]], field: Array, dim: int, wanted: range
+) -> Array:
+    """``outer`` in direction 0 after the ``inner`` ones, on the wanted rows, block by block."""
+    leading, count = field.shape[: -2 * dim], len(wanted)
     flat = field.reshape(-1, *field.shape[-2 * dim :])
-    rows = rows.folded(count)
-    reach = rows.shifts[-1] - rows.shifts[0]
-    inside = _inner_rows(inner, flat, dim, count, -rows.shifts[0], reach)
-    matrix = np.zeros((rows.matrices.shape[1], reach + 1, rows.matrices.shape[2]))
-    for shift, entries in zip(rows.shifts, rows.matrices, strict=True):
-        matrix[:, shift - rows.shifts[0]] = entries
+    outer = outer.folded(field.shape[-dim])
+    first, last = outer.shifts[0], outer.shifts[-1]
+    inside = _inner_rows(inner, flat, dim, range(wanted.start + first, wanted.stop + last))
+    matrix = np.zeros((outer.matrices.shape[1], last - first + 1, outer.matrices.shape[2]))
+    for shift, entries in zip(outer.shifts, outer.matrices, strict=True):
+        matrix[:, shift - first] = entries
     joined = matrix.reshape(len(matrix), -1)
-    modes, rest = len(joined) // rows.pieces, inside.shape[3:]
+    modes, rest = len(joined) // outer.pieces, inside.shape[3:]
     windows = np.lib.stride_tricks.as_strided(
         inside,
         (len(flat), count, joined.shape[1], prod(rest)),
         (*inside.strides[:2], prod(rest) * inside.itemsize, inside.itemsize),
     )
-    result = np.empty((len(flat), modes, *rest[: dim - 1], count, rows.pieces, *rest[dim - 1 :]))
+    result = np.empty((len(flat), modes, *rest[: dim - 1], count, outer.pieces, *rest[dim - 1 :]))
     step = max(1, min(count, _BLOCK_VALUES // (len(joined) * prod(rest))))
-    for given, wanted in zip(windows, result, strict=True):
+    for given, target in zip(windows, result, strict=True):
         for start in range(0, count, step):
             product = np.matmul(joined, given[start : start + step])
-            product = product.reshape(len(product), rows.pieces, modes, *rest)
-            np.moveaxis(wanted, (dim, dim + 1), (0, 1))[start : start + step] = product
-    return result.reshape(*leading, modes, *rest[: dim - 1], count * rows.pieces, *rest[dim - 1 :])
+            product = product.reshape(len(product), outer.pieces, modes, *rest)
+            np.moveaxis(target, (dim, dim + 1), (0, 1))[start : start + step] = product
+    return result.reshape(*leading, modes, *rest[: dim - 1], count * outer.pieces, *rest[dim - 1 :])
 
 
-def _inner_rows(
-    inner: Sequence[tuple[int, Stencil]], field: Array, dim: int, count: int, before: int, reach: int
-) -> Array:
-    """The inner stencils applied to ``(k, p…, N…)``, as ``(k, rows, p_1, the rest)``.
+def _inner_rows(inner: Sequence[tuple[int, Stencil]], field: Array, dim: int, wanted: range) -> Array:
+    """The inner stencils applied to rows of ``(k, p…, N…)``, as ``(k, rows, p_1, the rest)``.
 
-    ``before`` rows of the other side stand in front, and as many behind that ``reach`` more rows than
-    ``count`` are there.
+    The rows may reach over the ends of the torus.
     """
-    step = max(1, min(count, _BLOCK_VALUES * count // field[0].size))
-    blocks = []
-    for start in range(0, count, step):
-        block = cell_rows(field, slice(start, start + step), dim)
+    step = max(1, _BLOCK_VALUES * field.shape[-dim] // field[0].size)
+    result: Array | None = None
+    for start in range(0, len(wanted), step):
+        block = rows_of(field, wanted[start : start + step], 1 + dim)
         for direction, stencil in inner:
             block = stencil.apply(block, direction, dim)
-        blocks.append(np.moveaxis(block, 1 + dim, 1))
-    wrapped = np.arange(count + reach) - before
-    result = np.empty((len(field), count + reach, *blocks[0].shape[2:]))
-    for start, block in zip(range(before, before + count, step), blocks, strict=True):
-        result[:, start : start + block.shape[1]] = block
-    for row in (*range(before), *range(before + count, count + reach)):
-        result[:, row] = result[:, before + wrapped[row] % count]
-    return result
+        moved = np.moveaxis(block, 1 + dim, 1)
+        if result is None:
+            result = np.empty((len(field), len(wanted), *moved.shape[2:]))
+        result[:, start : start + moved.shape[1]] = moved
+    return np.empty((0,)) if result is None else result
