@@ -50,7 +50,7 @@ def rows_of(field: Array, rows: range, axis: int) -> Array:
     count = field.shape[axis]
     if rows.start >= 0 and rows.stop <= count:
         return _section(field, axis, rows.start, rows.stop)
-    return field.take(np.arange(rows.start, rows.stop) % count, axis=axis)
+    return np.asarray(field.take(np.arange(rows.start, rows.stop) % count, axis=axis))
 
 
 def interleave(field: Array, pieces: int, modes: int, cells: int) -> Array:

@@ -4,7 +4,12 @@ from stfem.reconstruction.filtered_gradient import SiacFilteredGradient
 from stfem.reconstruction.hermite import Hermite
 from stfem.reconstruction.initial import initial_corrected, initial_projection
 from stfem.reconstruction.kernel import filter_stencil, kernel_coefficients
-from stfem.reconstruction.node import BoundReconstruction, NodeReconstruction, Reconstruction
+from stfem.reconstruction.node import (
+    BoundReconstruction,
+    NodeReconstruction,
+    Reconstruction,
+    RowReconstruction,
+)
 from stfem.reconstruction.siac import BoundSiac, Siac
 from stfem.reconstruction.slab import ReconstructedSlab, combine, reconstructed_slabs
 from stfem.reconstruction.transfer import prolong, restrict
@@ -16,6 +21,7 @@ __all__ = [
     "NodeReconstruction",
     "ReconstructedSlab",
     "Reconstruction",
+    "RowReconstruction",
     "Siac",
     "SiacFilteredGradient",
     "combine",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from stfem.meshes.grid import TensorGrid
+from stfem.reconstruction.multiplier import FilterNorms
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node
@@ -27,8 +28,7 @@ class NodeReconstruction:
     node
         The discrete solution (t_n, U_n, F_n) behind it.
     reconstruct_state, reconstruct_flux
-        Give ``state`` and ``flux`` for the pair ``(2, m, q+1, …, N…)`` of U_n and F_n; the former also for
-        an acceleration.
+        Give ``state`` and ``flux`` for the pair ``(2, m, q+1, …, N…)`` of U_n and F_n.
 
     Attributes
     ----------
@@ -53,13 +53,6 @@ class NodeReconstruction:
         """The filtered scheme flux of both, per direction."""
         return self.reconstruct_flux(self._pair)
 
-    @cached_property
-    def acceleration(self) -> Array:
-        """∂_t²û_n, ``(m, Q+1, …, N…)``, where the node carries an acceleration."""
-        if self.node.acceleration is None:
-            raise ValueError("node: expected one with an acceleration, got None")
-        return self.reconstruct_state(self.node.acceleration)
-
     @property
     def _pair(self) -> Array:
         return np.stack([self.node.values, self.node.rate])
@@ -82,6 +75,24 @@ class BoundReconstruction(Protocol):
 
     def field(self, u: Array) -> Array:
         """Û of one coefficient array ``(m, q+1, …, N…)``."""
+        ...
+
+
+@runtime_checkable
+class RowReconstruction(BoundReconstruction, Protocol):
+    """A linear reconstruction, the same at all times, that works on some rows of cells at a time.
+
+    Slabs of such reconstructions can be put together from residuals at their nodes.
+    """
+
+    norms: FilterNorms
+
+    def field(self, u: Array, rows: slice | None = None) -> Array:
+        """Û on a range of rows of cells of the scheme."""
+        ...
+
+    def flux(self, u: Array, rows: slice | None = None) -> tuple[Array, ...]:
+        """Scheme flux of the diffusing components there, per direction."""
         ...
 
 

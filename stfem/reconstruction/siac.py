@@ -68,10 +68,6 @@ class BoundSiac:
         self._diffused = [
             c for c, weight in enumerate(semidiscretization.problem.equation.diffused) if weight
         ]
-        self._weights = np.reshape(
-            [weight for weight in semidiscretization.problem.equation.diffused if weight],
-            (-1, *(1,) * 2 * self._dim),
-        )
         # T3.4: where D = εA is degenerate and not diagonal, d̃ := A A⁺ d̃ mixes components, in one common space
         self._range = semidiscretization.diffusion.range_projection
         self.degree += self._range is not None
@@ -102,7 +98,8 @@ class BoundSiac:
         """K_h * σ_h of the diffusing components of ``(…, m, q+1, …, N…)``; σ_h of T2.1 has D inside."""
         if not self._flux_terms:
             return ()
-        chosen = np.take(u, self._diffused, axis=u.ndim - 2 * self._dim - 1) * self._weights
+        axis = u.ndim - 2 * self._dim - 1
+        chosen = u if len(self._diffused) == u.shape[axis] else np.take(u, self._diffused, axis=axis)
         flux = [self._component(terms, chosen, i, rows) for i, terms in enumerate(self._flux_terms)]
         if self._range is None:
             return tuple(flux)

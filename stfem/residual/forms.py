@@ -40,6 +40,22 @@ class FormValue:
 
 
 @dataclass(frozen=True, eq=False)
+class KeptModes:
+    """Some modes of a field and its rate of change, and what all of them hold.
+
+    Attributes
+    ----------
+    values
+        The modes that were asked for, ``(2, M', C)``.
+    energies
+        Sums of squares over the cells of every mode, ``(2, M)``.
+    """
+
+    values: Array
+    energies: Array
+
+
+@dataclass(frozen=True, eq=False)
 class _Entry:
     """Kept modes ``(2, M, C)`` of one node, and the norms of the others."""
 
@@ -52,6 +68,11 @@ class NodeForm:
 
     Most modes of such a field are tiny. Only those that make up its norm are kept, always with the first;
     the others enter through their norms. Products of two nodes are computed once.
+
+    Attributes
+    ----------
+    kept
+        Numbers of the modes that `add` wants.
     """
 
     def __init__(self) -> None:
@@ -59,7 +80,7 @@ class NodeForm:
 
     def restart(self) -> None:
         """Forget all nodes and the choice of modes."""
-        self._kept = np.zeros(0, dtype=np.intp)
+        self.kept = np.zeros(1, dtype=np.intp)
         self._forget()
 
     def _forget(self) -> None:
@@ -71,14 +92,14 @@ class NodeForm:
     def __contains__(self, node: object) -> bool:
         return node in self._entries
 
-    def add(self, node: object, values: Array) -> None:
-        """Take the modes ``(2, M, C)`` of a node; forgets the other nodes where it needs more of them."""
-        energies = np.einsum("imc,imc->im", values, values)
-        if not len(self._kept) or _part_outside(energies, self._kept) > TOO_MUCH:
-            self._kept = np.union1d(self._kept, _important(energies))
+    def add(self, node: object, field: KeptModes) -> None:
+        """Take a field at a node, or choose more modes and forget all nodes where it has too few of them."""
+        outside = field.energies.sum(axis=1) - field.energies[:, self.kept].sum(axis=1)
+        if _largest_part(outside, field.energies) <= TOO_MUCH:
+            self._entries[node] = _Entry(field.values, np.sqrt(np.maximum(outside, 0.0)))
+        else:
+            self.kept = np.union1d(self.kept, _important(field.energies))
             self._forget()
-        others = np.delete(energies, self._kept, axis=1)
-        self._entries[node] = _Entry(np.ascontiguousarray(values[:, self._kept]), np.sqrt(others.sum(axis=1)))
 
     def means(self, nodes: Sequence[object]) -> Array:
         """First modes of value and rate of every node, ``(2k, C)``."""
@@ -132,11 +153,10 @@ class NodeForm:
         return known[second]
 
 
-def _part_outside(energies: Array, kept: NDArray[np.intp]) -> float:
-    """Largest part of a norm outside the kept modes."""
+def _largest_part(outside: Array, energies: Array) -> float:
+    """Largest part of a norm that is outside, for value and rate."""
     total = energies.sum(axis=1)
-    others = np.maximum(total - energies[:, kept].sum(axis=1), 0.0)
-    return float(np.sqrt(np.max(others / np.where(total > 0.0, total, 1.0))))
+    return float(np.sqrt(np.max(np.maximum(outside, 0.0) / np.where(total > 0.0, total, 1.0))))
 
 
 def _important(energies: Array) -> NDArray[np.intp]:

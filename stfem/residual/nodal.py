@@ -7,18 +7,19 @@ together from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stfem.data import Data
 from stfem.equations import Equation, is_diagonal
-from stfem.reconstruction import BoundReconstruction, NodeReconstruction
+from stfem.reconstruction import NodeReconstruction, RowReconstruction
+from stfem.residual.forms import KeptModes
 from stfem.residual.products import QuadraticConvection
 from stfem.residual.terms import TermBuilder, padded, subtract
-from stfem.spaces.stencil import Array, cell_rows
+from stfem.spaces.stencil import Array, cell_rows, refined_rows
 
 #: Values of one field held at once while a node is evaluated; a block of this size stays in the cache.
 BLOCK_VALUES = 1 << 16
@@ -46,25 +47,6 @@ class NodeFacts:
     products_left_out: Array
 
 
-@dataclass(frozen=True, eq=False)
-class NodeFamily:
-    """What the rest of the flux family needs at one node (T3.5): value and rate of change of each.
-
-    Attributes
-    ----------
-    residual
-        R_H(0), ``(2, M, C)`` like the residual.
-    difference
-        R_H(1) − R_H(0) = ∇·(K*σ_h − D∇û) in the modes of û.
-    flux
-        D^{-1/2}Φ_0 with Φ_0 = K*σ_h − D∇û: arrays ``(2, M_i, C)`` whose squares add up.
-    """
-
-    residual: Array
-    difference: Array
-    flux: tuple[Array, ...]
-
-
 class NodeEvaluator:
     """Evaluates residuals at nodes.
 
@@ -80,88 +62,110 @@ class NodeEvaluator:
         Linear terms; its velocity is None where the flux is not linear.
     inverse_diffusion
         D⁺.
+    scheme_rows
+        Number of cells of the scheme in the first direction.
     """
 
     def __init__(
         self,
         equation: Equation,
         source: Data,
-        reconstruction: BoundReconstruction,
+        reconstruction: RowReconstruction,
         terms: TermBuilder,
         inverse_diffusion: Array,
+        scheme_rows: int,
     ) -> None:
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
-        self._dim, self._terms = self.grid.dim, terms
+        self._dim, self._terms, self._scheme_rows = self.grid.dim, terms, scheme_rows
+        self._reconstruction = reconstruction
         self.convection = None if equation.linear else QuadraticConvection(equation, self.grid, self.degree)
         self._root = _root(inverse_diffusion)
         self._sources = () if source.is_zero else (source, source.time_derivative())
         #: Points per direction for ∇·f(û), and modes of the residual.
         self.points = self.degree + 1 if self.convection is None else self.convection.most_points
 
-    def residual(self, node: NodeReconstruction) -> tuple[Array, NodeFacts]:
-        """R_H(1) = R and R' at one node, which carries an acceleration.
+    def evaluate(
+        self, node: NodeReconstruction, kept: Sequence[NDArray[np.intp]]
+    ) -> tuple[list[KeptModes], NodeFacts]:
+        """Fields at one node with their rates of change, in orthonormal modes, the first the mean of a cell.
 
-        In M orthonormal modes on each of C cells: ``(2, M, C)``; the first mode is the mean over the cell.
+        R_H(1) = R alone, or with what the rest of the flux family needs (T3.5): R_H(0), their difference
+        R_H(1) − R_H(0) = ∇·(K*σ_h − D∇û), and D^{-1/2}Φ_0 with Φ_0 = K*σ_h − D∇û, whose squares add up.
+
+        Parameters
+        ----------
+        node
+            It carries an acceleration.
+        kept
+            Modes wanted of every field: of the residual, or of all ``3 + d`` fields.
         """
-        state = node.state
-        rates = np.stack([state[1], node.acceleration])
+        if node.node.acceleration is None:
+            raise ValueError("node: expected one with an acceleration, got None")
+        data = np.stack([node.node.values, node.node.rate, node.node.acceleration])
         projections = [g.project(self.grid, self.degree, node.time) for g in self._sources]
         source = np.stack([p.coefficients for p in projections])[:, None] if projections else None
+        fields = [
+            KeptModes(np.empty((2, len(modes), self.grid.size)), np.zeros((2, count)))
+            for modes, count in zip(kept, self._counts(), strict=False)
+        ]
         sums, slopes, speed = np.zeros((3, 2)), np.zeros(2), 0.0
-        values = np.empty((2, self.points**self._dim, self.grid.size))
-        for block, columns in self._blocks():
-            u, rate = (cell_rows(field, block, self._dim) for field in (state, rates))
+        most = self.points if self.convection is None else self.convection.most_points
+        products = np.zeros((most + 1, 2))
+        for rows, fine, columns in self._blocks():
+            triple = self._reconstruction.field(data, rows)
+            u, rate = triple[:2], triple[1:]
             linear, terms = self._terms.whole(u)
             linear += rate
             if source is not None:
-                linear -= cell_rows(source, block, self._dim)
+                linear -= cell_rows(source, fine, self._dim)
             sums += [_squares(u), _squares(rate), terms**2]
+            residual = linear
             if self.convection is not None:
-                total, steepness, fastest = self.convection.modes(u, self.points)
-                total[(slice(None), slice(None), *(slice(0, self.degree + 1),) * self._dim)] += linear
-                slopes, speed, linear = slopes + steepness, max(speed, fastest), total
-            values[..., columns] = linear.reshape(2, values.shape[1], -1)
-        norms = np.sqrt(sums)
-        left_out = np.array([p.remainder_l2 for p in projections] or [0.0, 0.0])
-        products = np.zeros((self.points + 1, 2))
-        if self.convection is not None:
-            products = self.convection.left_out(state)
-            left_out += products[self.points]
+                residual, steepness, fastest = self.convection.modes(u, self.points)
+                self._low(residual)[...] += linear
+                slopes, speed = slopes + steepness, max(speed, fastest)
+                products += self.convection.left_out_sq(u)
+            parts = [residual] if len(kept) == 1 else [residual, *self._family(data[:2], u, residual, rows)]
+            for field, modes, part in zip(fields, kept, parts, strict=True):
+                flat = part.reshape(2, field.energies.shape[1], -1)
+                field.values[..., columns] = flat[:, modes]
+                field.energies[...] += np.einsum("imc,imc->im", flat, flat)
+        norms, products = np.sqrt(sums), np.sqrt(products)
+        left_out = products[self.points] + np.array([p.remainder_l2 for p in projections] or [0.0, 0.0])
         magnitude = norms[1] + norms[2] + speed * np.sqrt(slopes)
-        return values, NodeFacts(norms[0], magnitude, left_out, products)
-
-    def family(self, node: NodeReconstruction, base: Array) -> NodeFamily:
-        """The family at one node of an equation with diffusion; ``base``, its residual, becomes R_H(0)."""
-        difference = np.empty((2, (self.degree + 1) ** self._dim, self.grid.size))
-        inside = base.reshape(2, *(self.points,) * self._dim, -1)
-        gaps: list[Array] = []
-        for block, columns in self._blocks():
-            scheme = tuple(cell_rows(component, block, self._dim) for component in node.flux)
-            _, laplacian, own = self._terms.local(cell_rows(node.state, block, self._dim))
-            gap = (self._terms.divergence(scheme) - laplacian)[:, 0]
-            difference[..., columns] = gap.reshape(*difference.shape[:2], -1)
-            low = gap.reshape(*gap.shape[: 1 + self._dim], -1)
-            inside[(slice(None), *(slice(0, self.degree + 1),) * self._dim, columns)] -= low
-            flux = self._weighted(
-                [subtract(component, part, self._dim) for component, part in zip(scheme, own, strict=True)]
-            )
-            gaps = gaps or [np.empty((2, prod(f.shape[2 : 2 + self._dim]), self.grid.size)) for f in flux]
-            for target, component in zip(gaps, flux, strict=True):
-                target[..., columns] = component.reshape(*target.shape[:2], -1)
-        return NodeFamily(base, difference, tuple(gaps))
+        return fields, NodeFacts(norms[0], magnitude, left_out, products)
 
     def family_sizes(self, node: NodeReconstruction) -> tuple[float, float]:
         """‖R_H(1) − R_H(0)‖ and ‖D^{-1/2}Φ_0‖ in L²(Ω) at one node."""
-        _, laplacian, own = self._terms.local(node.state[:1])
-        scheme = tuple(component[:1] for component in node.flux)
-        gap = self._terms.divergence(scheme) - laplacian
-        flux = self._weighted(
-            [subtract(component, part, self._dim) for component, part in zip(scheme, own, strict=True)]
-        )
-        scale = self.grid.cell_measure
-        return float(np.sqrt(scale * np.vdot(gap, gap))), float(
-            np.sqrt(scale * sum(np.vdot(f, f) for f in flux))
-        )
+        sizes, data = np.zeros(2), node.node.values[None]
+        for rows, _, _ in self._blocks():
+            gap, flux = self._scheme_flux(data, self._reconstruction.field(data, rows), rows)
+            sizes += np.array([np.vdot(gap, gap), sum(np.vdot(f, f) for f in flux)])
+        difference, potential = np.sqrt(self.grid.cell_measure * sizes)
+        return float(difference), float(potential)
+
+    def _family(self, data: Array, u: Array, residual: Array, rows: slice) -> list[Array]:
+        gap, flux = self._scheme_flux(data, u, rows)
+        base = residual.copy()
+        self._low(base)[...] -= gap
+        return [base, gap, *flux]
+
+    def _scheme_flux(self, data: Array, u: Array, rows: slice) -> tuple[Array, list[Array]]:
+        """R_H(1) − R_H(0) and D^{-1/2}Φ_0 on some rows."""
+        scheme = self._reconstruction.flux(data, rows)
+        _, laplacian, own = self._terms.local(u)
+        flux = [subtract(component, part, self._dim) for component, part in zip(scheme, own, strict=True)]
+        return self._terms.divergence(scheme) - laplacian, self._weighted(flux)
+
+    def _low(self, field: Array) -> Array:
+        """The modes of û among those of the residual, a view."""
+        return field[(slice(None), slice(None), *(slice(0, self.degree + 1),) * self._dim)]
+
+    def _counts(self) -> list[int]:
+        """Numbers of modes of the fields."""
+        low, most = self.degree + 1, self.degree + 2
+        mixed = most**self._dim if not is_diagonal(self._root) else most * low ** (self._dim - 1)
+        return [self.points**self._dim] * 2 + [low**self._dim] + [mixed] * self._dim
 
     def _weighted(self, flux: list[Array]) -> list[Array]:
         """D^{-1/2}Φ; cross terms of D need the components in a common space."""
@@ -170,13 +174,14 @@ class NodeEvaluator:
         common = [padded(f, self.degree + 2, self._dim) for f in flux]
         return [np.asarray(sum(w * f for w, f in zip(row, common, strict=True))) for row in self._root]
 
-    def _blocks(self) -> Iterator[tuple[slice, slice]]:
-        """Ranges of the first cell axis, and the same cells as a range of all."""
-        count, rest = self.grid.cells[0], self.grid.size // self.grid.cells[0]
+    def _blocks(self) -> Iterator[tuple[slice, slice, slice]]:
+        """Rows of cells of the scheme, the same on the grid of û, and as a range of all cells there."""
+        count = self._scheme_rows
+        pieces, rest = self.grid.cells[0] // count, self.grid.size // count
         step = max(1, BLOCK_VALUES // (2 * self.points**self._dim * rest))
         for start in range(0, count, step):
-            stop = min(start + step, count)
-            yield slice(start, stop), slice(start * rest, stop * rest)
+            rows = slice(start, min(start + step, count))
+            yield rows, refined_rows(rows, pieces), refined_rows(rows, rest)
 
 
 def _squares(pair: Array) -> Array:

@@ -51,24 +51,22 @@ class QuadraticConvection:
         """Points per direction that leave nothing out."""
         return 2 * self._degree + 1
 
-    def left_out(self, pair: Array) -> Array:
-        """2 ( Σ_K |K| sup_K|Q|² )^{1/2} for value and rate, row n: with n points, up to `most_points`.
+    def left_out_sq(self, pair: Array) -> Array:
+        """Σ_K 4 |K| sup_K|Q|² for value and rate, row n: with n points, up to `most_points`.
 
         Parameters
         ----------
         pair
-            Modes ``(2, 1, p…, N…)`` of û and ∂_tû.
+            Modes ``(2, 1, p…, N…)`` of û and ∂_tû, on all cells or some.
         """
         size = np.abs(pair).reshape(2, self._heights.shape[1], -1)
         sups, slopes = self._heights @ size, self._slopes @ size
-        last = self.most_points
-        by_degree = np.zeros((last, 2, size.shape[2]))
+        by_degree = np.zeros((self.most_points + 1, 2, size.shape[2]))
         for a, b in product(range(self._degree + 1), repeat=2):
             by_degree[a + b, 0] += sups[0, a] * slopes[0, b]
             by_degree[a + b, 1] += sups[1, a] * slopes[0, b] + sups[0, a] * slopes[1, b]
         above = np.cumsum(by_degree[::-1], axis=0)[::-1]
-        tails = 2.0 * np.sqrt(self._grid.cell_measure * (above**2).sum(axis=2))
-        return np.concatenate([tails, np.zeros((1, 2))])
+        return np.asarray(4.0 * self._grid.cell_measure * (above**2).sum(axis=2))
 
     def modes(self, pair: Array, points: int) -> tuple[Array, Array, float]:
         """Modes ``(2, 1, n…, N…)`` of I_nN and of its rate; Σ_i ‖∂_iû‖² coefficientwise; largest |f_i'(û)|.

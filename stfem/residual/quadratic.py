@@ -19,8 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stfem.data import Data
-from stfem.reconstruction import NodeReconstruction, ReconstructedSlab
-from stfem.reconstruction.multiplier import FilterNorms
+from stfem.reconstruction import NodeReconstruction, ReconstructedSlab, RowReconstruction
 from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.interpolation import InterpolationError, TimeDefect
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
@@ -42,30 +41,31 @@ class QuadraticSplit:
     ----------
     evaluator
         Residuals at nodes.
-    norms
-        Operator norms of the filter.
+    reconstruction
+        S, with its operator norms.
     source
         g, which must know its time derivatives.
     """
 
-    def __init__(self, evaluator: NodeEvaluator, norms: FilterNorms, source: Data) -> None:
-        self._evaluator, self._norms, self._grid = evaluator, norms, evaluator.grid
+    def __init__(self, evaluator: NodeEvaluator, reconstruction: RowReconstruction, source: Data) -> None:
+        self._evaluator, self._grid = evaluator, evaluator.grid
+        self.reconstruction, self._norms = reconstruction, reconstruction.norms
         self._source = source
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
-        #: The residual that was evaluated last, which the family of the same node starts from.
-        self._latest: WeakKeyDictionary[NodeReconstruction, Array] = WeakKeyDictionary()
-        self._whole = NodeForm()
-        self._base, self._difference, *self._flux = (NodeForm() for _ in range(2 + self._grid.dim))
+        #: R_H(1), R_H(0), their difference, and D^{-1/2}Φ_0 per direction.
+        self._forms = tuple(NodeForm() for _ in range(3 + self._grid.dim))
 
-    def facts(self, nodes: Sequence[NodeReconstruction]) -> list[NodeFacts]:
-        """Evaluate the residuals of nodes, each once unless a later one needs more modes or points."""
-        while missing := [node for node in nodes if node not in self._whole]:
-            values, facts = self._evaluator.residual(missing[-1])
-            self._whole.add(missing[-1], values)
-            self._latest = WeakKeyDictionary({missing[-1]: values})
-            self._facts[missing[-1]] = facts
-            self._choose_points(missing[-1], facts)
+    def facts(self, nodes: Sequence[NodeReconstruction], family: bool = False) -> list[NodeFacts]:
+        """Evaluate the fields of nodes, each once unless a later one needs more modes or points."""
+        forms = self._forms if family else self._forms[:1]
+        while missing := [node for node in nodes if any(node not in form for form in forms)]:
+            node = missing[-1]
+            fields, self._facts[node] = self._evaluator.evaluate(node, [form.kept for form in forms])
+            for form, field in zip(forms, fields, strict=True):
+                form.add(node, field)
+            if node in self._forms[0]:
+                self._choose_points(node, self._facts[node])
         return [self._facts[node] for node in nodes]
 
     def _choose_points(self, node: NodeReconstruction, facts: NodeFacts) -> None:
@@ -73,7 +73,7 @@ class QuadraticSplit:
         convection = self._evaluator.convection
         if convection is None:
             return
-        size = self._whole.size(node) * float(np.sqrt(self._grid.cell_measure))
+        size = self._forms[0].size(node) * float(np.sqrt(self._grid.cell_measure))
         fits = facts.products_left_out[:, 0] <= PRODUCTS * size
         fits[: self._evaluator.degree + 1] = False
         least = int(np.argmax(fits))
@@ -81,20 +81,8 @@ class QuadraticSplit:
         stale = now == convection.most_points or facts.products_left_out[now, 0] > TOO_MUCH * size
         if stale and least != now:
             self._evaluator.points = least
-            self._latest.clear()
-            for form in (self._whole, self._base):
+            for form in self._forms[:2]:
                 form.restart()
-
-    def _families(self, nodes: Sequence[NodeReconstruction]) -> None:
-        forms = (self._base, self._difference, *self._flux)
-        while missing := [node for node in nodes if any(node not in form for form in forms)]:
-            base = self._latest.pop(missing[-1], None)
-            if base is None:
-                base, _ = self._evaluator.residual(missing[-1])
-            family = self._evaluator.family(missing[-1], base)
-            fields = (family.residual, family.difference, *family.flux)
-            for form, field in zip(forms, fields, strict=True):
-                form.add(missing[-1], field)
 
     def family_gain(self, slab: ReconstructedSlab, level: float) -> float:
         """Relative gain of the flux family over λ = 1 on a slab, at most; from its last node alone.
@@ -104,7 +92,7 @@ class QuadraticSplit:
         """
         self.facts([slab.stop])
         duration = slab.time.duration
-        alone = duration * self._whole.size(slab.stop) * float(np.sqrt(self._grid.cell_measure))
+        alone = duration * self._forms[0].size(slab.stop) * float(np.sqrt(self._grid.cell_measure))
         difference, flux = self._evaluator.family_sizes(slab.stop)
         least = min(
             max(0.0, alone - duration * (1.0 - member) * difference)
@@ -195,29 +183,27 @@ class QuadraticSplit:
         pieces
             Number of equal pieces of the slab for `SlabNorms.pieces`.
         """
-        nodes, facts = slab.nodes, self.facts(slab.nodes)
+        nodes, facts = slab.nodes, self.facts(slab.nodes, family)
         modes, duration = slab.value_modes, slab.time.duration
         grams = modes.T @ _piece_grams(slab.time.degree, pieces) @ modes
         scale = self._grid.cell_measure * duration
-        whole = self._whole(grams, nodes)
-        rounded, means = whole.size, self._whole.means(nodes)
+        whole = self._forms[0](grams, nodes)
+        rounded, means = whole.size, self._forms[0].means(nodes)
         full = base = self._spread(whole)
         cross = difference = flux = np.zeros_like(full)
         totals = np.stack([whole.pieces, *np.zeros((3, pieces))])
         if family:
-            self._families(nodes)
-            first, second = self._base(grams, nodes), self._difference(grams, nodes)
+            first, second, *fluxes = (form(grams, nodes) for form in self._forms[1:])
             # R_λ² = (1−λ)R_0² + λR_1² − λ(1−λ)D²: too small a D² keeps all of them upper bounds
             base, difference = self._spread(first), second.cells
             cross = 0.5 * (full - base - difference)
             lost = second.pieces - second.rest / pieces
-            fluxes = [form(grams, nodes) for form in self._flux]
             flux = np.sum([self._spread(form) for form in fluxes], axis=0)
             totals[0], totals[2] = first.pieces, np.maximum(lost, 0.0)
             totals[1] = 0.5 * (whole.pieces - totals[0] - totals[2])
             totals[3] = np.sum([form.pieces for form in fluxes], axis=0)
             rounded += first.size + second.size
-            means = self._base.means(nodes)
+            means = self._forms[1].means(nodes)
         in_time = modes @ means
         gram = grams.sum(axis=0)
         left_out = np.sqrt(duration * np.diag(gram)) @ np.concatenate([entry.left_out for entry in facts])

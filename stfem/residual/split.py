@@ -14,7 +14,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from stfem.data import Data, Slab
-from stfem.reconstruction import BoundReconstruction, NodeReconstruction, ReconstructedSlab, combine
+from stfem.reconstruction import (
+    BoundReconstruction,
+    NodeReconstruction,
+    ReconstructedSlab,
+    RowReconstruction,
+    combine,
+)
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
@@ -162,13 +168,8 @@ class ResidualSplit:
             Error bound at the start of the slab: tells how much the parts of the residual matter.
         """
         temporal, rates = 0.0, np.zeros(3)
-        plain = [
-            (node.values, node.rate, node.acceleration)
-            for node in (entry.node for entry in slab.nodes)
-            if node.acceleration is not None
-        ]
-        if len(plain) == len(slab.nodes):
-            defect = TimeDefect(slab, plain, self._scheme_grid)
+        if all(entry.node.acceleration is not None for entry in slab.nodes):
+            defect = TimeDefect(slab, self._scheme_grid, not self.equation.linear)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
                 norms = self._from_nodes(self._quadratic, slab, defect, family, level)
@@ -205,8 +206,9 @@ class ResidualSplit:
         constant = self.constant_velocity or not equation.linear
         quadratic = equation.linear or (equation.flux_degree is not None and equation.flux_degree <= 2)
         weighted = equation.stability.residual_weight is not None
-        norms = getattr(reconstruction, "norms", None)
-        if equation.components > 1 or weighted or norms is None or self.variable_reaction is not None:
+        if equation.components > 1 or weighted or self.variable_reaction is not None:
+            return None
+        if not isinstance(reconstruction, RowReconstruction):
             return None
         try:
             source.time_derivative()
@@ -214,8 +216,9 @@ class ResidualSplit:
             return None
         if not (constant and quadratic):
             return None
-        evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion)
-        return QuadraticSplit(evaluator, norms, source)
+        rows = self._scheme_grid.cells[0]
+        evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
+        return QuadraticSplit(evaluator, reconstruction, source)
 
     def _from_nodes(
         self,
@@ -235,8 +238,8 @@ class ResidualSplit:
         norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses, pieces)
         temporal, mean = quadratic.temporal(slab, defect, None)
         if temporal > self._allowance(norms, level):
-            data = [(*entry.state, entry.acceleration) for entry in slab.nodes]
-            temporal, mean = quadratic.temporal(slab, defect, TimeDefect(slab, data, self.grid))
+            filtered = TimeDefect(slab, self._scheme_grid, not self.equation.linear, quadratic.reconstruction)
+            temporal, mean = quadratic.temporal(slab, defect, filtered)
         return norms.with_temporal(temporal, mean)
 
     def _slow_modes(
