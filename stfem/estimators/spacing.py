@@ -60,6 +60,7 @@ class NodeSelector:
         self._nodes, self._target, self._interpolant = nodes, target, interpolant
         self._final_time, self._step = final_time, 0.0
         self._fixed = spacing is not None
+        self._excess: tuple[int, float] | None = None  # spacing and share where waves do not explain it
         self.spacing = self.wanted = spacing or 1
         self.steps = 0
         self._numbers: dict[float, int] = {}  # of the nodes passed on that no measured slab has left behind
@@ -94,7 +95,8 @@ class NodeSelector:
         """Choose K for later slabs from a measured one.
 
         The share of a wave grows like K^r: interpolation leaves κ (ωΔt)^r ‖∂_tU‖ of a frequency ω. What
-        hides that (transients of the scheme, round-off) is tolerated up to a multiple of the target.
+        hides that (transients of the scheme, round-off) is tolerated up to a multiple of the target; beyond,
+        K is tried out.
 
         Parameters
         ----------
@@ -113,10 +115,26 @@ class NodeSelector:
         degree = self._interpolant.degree
         size, phase = float(np.linalg.norm(rates)), _phase(rates)
         expected = defect_factor(degree) * phase**degree * size / residual if residual > 0.0 else share
-        # what exceeds the interpolation of a wave by far is something else; it sets a limit, but no pace
-        known = share if expected > EXCESS * share or share > TOLERATED * self._target else expected
+        if expected <= EXCESS * share and share > TOLERATED * self._target:
+            self.wanted = self._against_excess(steps, share)
+            return
+        self._excess = None
+        known = share if expected > EXCESS * share else expected
         factor = SAFETY * (self._target / known) ** (1.0 / degree) if known > 0.0 else LARGEST
         self.wanted = max(1, int(steps * min(factor, LARGEST)))
+
+    def _against_excess(self, steps: int, share: float) -> int:
+        """K where something else than interpolation of a wave holds the share up.
+
+        Round-off in differences of U falls with K, and noise of single steps is worst at K = 1; so K grows as
+        long as that helps.
+        """
+        before, self._excess = self._excess, (steps, share)
+        if steps == 1 or (before is not None and steps > before[0] and share < before[1]):
+            return max(steps + 1, int(GROWTH * steps))
+        if before is not None and steps > before[0]:
+            return before[0]
+        return self.wanted
 
 
 def _phase(rates: Array) -> float:
