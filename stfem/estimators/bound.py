@@ -80,10 +80,7 @@ class BoundState:
         self.hyperbolic += choice.alpha
         self.parabolic_sq += choice.beta
         self.exponent += growth * len(alphas)
-        local = np.sqrt(
-            self.measure / norms.residual_sq.size * norms.duration * norms.hyperbolic_sq(1.0)
-        ).sum()
-        total = self.l1 + float(local) + np.sqrt(self.measure) * norms.remainder
+        total = self.l1 + norms.integral_l1(self.measure)
         self.l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * total))
         return choice
 

@@ -107,7 +107,7 @@ class NodeEvaluator:
         rates = np.stack([state[1], node.acceleration])
         projections = [g.project(self.grid, self.degree, node.time) for g in self._sources]
         source = np.stack([p.coefficients for p in projections])[:, None] if projections else None
-        sums, slopes, speed = np.zeros((3, 2)), np.zeros(2), 0.0
+        sums, slopes, speeds = np.zeros((3, 2)), np.zeros(2), np.zeros(2)
         values = np.empty((2, self.points**self._dim, self.grid.size))
         for block, columns in self._blocks():
             u, rate = (cell_rows(field, block, self._dim) for field in (state, rates))
@@ -119,7 +119,7 @@ class NodeEvaluator:
             if self.convection is not None:
                 total, steepness, fastest = self.convection.modes(u, self.points)
                 total[(slice(None), slice(None), *(slice(0, self.degree + 1),) * self._dim)] += linear
-                slopes, speed, linear = slopes + steepness, max(speed, fastest), total
+                slopes, speeds, linear = slopes + steepness, np.maximum(speeds, fastest), total
             values[..., columns] = linear.reshape(2, values.shape[1], -1)
         norms = np.sqrt(sums)
         left_out = np.array([p.remainder_l2 for p in projections] or [0.0, 0.0])
@@ -127,7 +127,8 @@ class NodeEvaluator:
         if self.convection is not None:
             products = self.convection.left_out(state)
             left_out += products[self.points]
-        magnitude = norms[1] + norms[2] + speed * np.sqrt(slopes)
+        magnitude = norms[1] + norms[2] + speeds[0] * np.sqrt(slopes)
+        magnitude[1] += speeds[1] * np.sqrt(slopes[0])
         return values, NodeFacts(norms[0], magnitude, left_out, products)
 
     def family(self, node: NodeReconstruction) -> NodeFamily:
