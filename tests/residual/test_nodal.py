@@ -196,6 +196,8 @@ def test_norms_on_pieces(name, pieces):
         exact = [math.sqrt(step * piece.integral(piece.hyperbolic(member) ** 2)) for member in MEMBERS]
         assert np.all(alphas[number] + norms.remainder >= np.array(exact) * (1.0 - 1e-11))
         assert np.all(alphas[number] <= 1.02 * np.array(exact) + norms.remainder)
+        difference = piece.hyperbolic(1.0) - piece.hyperbolic(0.0)
+        assert norms.pieces[2, number] <= piece.integral(difference**2) * (1.0 + 1e-10)  # it is subtracted
         potential = piece.potential(0.0)
         flux_sq = sum(
             inverse[i, j] * piece.integral(first * second)
