@@ -88,7 +88,10 @@ class NodeSelector:
         most, least = max(self.spacing + 1, int(GROWTH * self.spacing)), int(self.spacing / GROWTH)
         spacing = max(min(self.wanted, most), least, 1)
         steps = left / self._step
-        return max(1, ceil(0.5 * steps - 1e-6)) if spacing < steps < 2 * spacing else spacing
+        if not spacing < steps < 3 * spacing:
+            return spacing
+        parts = min(ceil(steps / spacing - 1e-6), max(1, int(GROWTH * steps / self.spacing)))
+        return ceil(steps / parts - 1e-6)
 
     def update(self, slab: Slab, share: float, residual: float, rates: Array) -> None:
         """Choose K for later slabs from a measured one.
