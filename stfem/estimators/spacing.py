@@ -108,14 +108,16 @@ class NodeSelector:
         residual
             ‖R_H‖ in L²(slab × Ω).
         rates
-            Norms in L²(slab × Ω) of the first modes in time of the scheme's rate, lowest first.
+            Norms in L²(slab × Ω) of the first modes in time of the scheme's rate, lowest first; zeros where
+            they are not known, and the share alone counts.
         """
         steps = self._numbers[slab.stop] - self._numbers.pop(slab.start)
         if self._fixed:
             return
         degree = self._interpolant.degree
         size, phase = float(np.linalg.norm(rates)), _phase(rates)
-        expected = defect_factor(degree) * phase**degree * size / residual if residual > 0.0 else share
+        told = size > 0.0 and residual > 0.0
+        expected = defect_factor(degree) * phase**degree * size / residual if told else share
         # what exceeds the interpolation of a wave by far is something else; it sets a limit, but no pace
         known = share if expected > EXCESS * share or share > TOLERATED * self._target else expected
         factor = SAFETY * (self._target / known) ** (1.0 / degree) if known > 0.0 else LARGEST

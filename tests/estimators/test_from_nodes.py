@@ -39,6 +39,17 @@ def test_as_sharp_as_a_node_at_every_step(factory, degree, eps):
     assert chosen.bound_l1 == pytest.approx(every.bound_l1, rel=0.02)
 
 
+def test_spacing_of_slabs_that_are_measured_themselves():
+    """A velocity that varies: no accelerations, no rates; the share of the time stepping sets the pace."""
+    velocity = 1.0 + sine(PI2, 0.7, amplitude=0.4)
+    problem = Problem(equations.AdvectionDiffusion((velocity,), 1e-3), Torus(1.0), sine(PI2), 1.0)
+    chosen = certify(problem, cells=12, degree=2)
+    every = certify(problem, cells=12, degree=2, estimator=EVERY)
+    assert chosen.facts["slabs"] < 0.6 * every.facts["slabs"]
+    assert chosen.parts["temporal"] < 0.01
+    assert chosen.bound == pytest.approx(every.bound, rel=0.05)
+
+
 @pytest.mark.parametrize("order", [None, 3])
 @pytest.mark.parametrize("factory", [linear_advection_diffusion, viscous_burgers])
 def test_close_to_the_residual_of_the_slabs_themselves(factory, order, monkeypatch):

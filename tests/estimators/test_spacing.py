@@ -116,6 +116,16 @@ def test_what_is_no_wave_sets_a_limit():
     assert wanted(0.02) < 6
 
 
+@pytest.mark.parametrize("share", [1e-5, 0.004, 0.3])
+def test_share_alone_counts_where_no_rates_are_known(share):
+    chosen = selector(1000)
+    stream = iter(chosen)
+    times = [next(stream).time for _ in range(8)]
+    steps = round((times[-1] - times[-2]) / 0.01)
+    chosen.update(Slab(times[-2], times[-1], 7), share, 1.0, np.zeros(3))
+    assert chosen.wanted == max(1, int(steps * SAFETY * (0.003 / share) ** (1.0 / 7.0)))
+
+
 def test_still_slabs():
     chosen = selector(1000)
     stream = iter(chosen)
