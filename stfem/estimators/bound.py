@@ -80,10 +80,7 @@ class BoundState:
         self.hyperbolic += choice.alpha
         self.parabolic_sq += choice.beta
         self.exponent += growth * len(alphas)
-        local = np.sqrt(
-            self.measure / norms.residual_sq.size * norms.duration * norms.hyperbolic_sq(1.0)
-        ).sum()
-        total = self.l1 + float(local) + np.sqrt(self.measure) * norms.remainder
+        total = self.l1 + norms.integral_l1(self.measure)
         self.l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * total))
         return choice
 
@@ -119,7 +116,10 @@ class BoundState:
         kept = np.exp(2.0 * np.minimum(m, 0.0)) * self.final**2
         end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alphas + np.sqrt(kept + beta)))
         inside = np.where(m >= 0.0, end, alphas + np.sqrt(self.final**2 + beta))
-        share, member = np.unravel_index(np.argmin(end), end.shape)
+        # at equal cost the largest member: slabs measured for λ = 1 alone know no other
+        order = np.argsort(self.members)[::-1]
+        share, place = np.unravel_index(np.argmin(end[:, order]), end.shape)
+        member = order[place]
         self.final = float(end[share, member])
         # the energy bound needs sup √y on this slab for the chosen member; any row of `inside` with that
         # member bounds it

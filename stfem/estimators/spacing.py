@@ -89,7 +89,10 @@ class NodeSelector:
         most, least = max(self.spacing + 1, int(GROWTH * self.spacing)), int(self.spacing / GROWTH)
         spacing = max(min(self.wanted, most), least, 1)
         steps = left / self._step
-        return max(1, ceil(0.5 * steps - 1e-6)) if spacing < steps < 2 * spacing else spacing
+        if not spacing < steps < 3 * spacing:
+            return spacing
+        parts = min(ceil(steps / spacing - 1e-6), max(1, int(GROWTH * steps / self.spacing)))
+        return ceil(steps / parts - 1e-6)
 
     def update(self, slab: Slab, share: float, residual: float, rates: Array) -> None:
         """Choose K for later slabs from a measured one.
@@ -107,14 +110,16 @@ class NodeSelector:
         residual
             ‖R_H‖ in L²(slab × Ω).
         rates
-            Norms in L²(slab × Ω) of the first modes in time of the scheme's rate, lowest first.
+            Norms in L²(slab × Ω) of the first modes in time of the scheme's rate, lowest first; zeros where
+            they are not known, and the share alone counts.
         """
         steps = self._numbers[slab.stop] - self._numbers.pop(slab.start)
         if self._fixed:
             return
         degree = self._interpolant.degree
         size, phase = float(np.linalg.norm(rates)), _phase(rates)
-        expected = defect_factor(degree) * phase**degree * size / residual if residual > 0.0 else share
+        told = size > 0.0 and residual > 0.0
+        expected = defect_factor(degree) * phase**degree * size / residual if told else share
         if expected <= EXCESS * share and share > TOLERATED * self._target:
             self.wanted = self._against_excess(steps, share)
             return

@@ -28,7 +28,9 @@ class FormValue:
     rest
         Bound of the form of the other modes, all cells together.
     pieces
-        The form, all cells and modes together, on every piece of the slab.
+        The form, all cells and modes together, on every piece of the slab: a bound from above.
+    kept_pieces
+        The same of the kept modes alone: a bound from below.
     size
         Σ_jl |H_jl| ‖a_j‖ ‖a_l‖, relative to which the sum over ``cells`` is rounded.
     """
@@ -36,6 +38,7 @@ class FormValue:
     cells: Array
     rest: float
     pieces: Array
+    kept_pieces: Array
     size: float
 
 
@@ -137,6 +140,7 @@ class NodeForm:
             np.asarray(cells),
             float(np.sqrt(np.maximum(np.diag(gram), 0.0)) @ rests) ** 2,
             inside + (weights @ rests) ** 2,
+            inside,
             float(sizes @ np.abs(gram) @ sizes),
         )
 

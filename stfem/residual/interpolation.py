@@ -55,7 +55,7 @@ class TimeDefect:
             for array in (node.values, node.rate, node.acceleration)
             if array is not None
         ]
-        self._filter = filter
+        self._filter, self._scheme = filter, grid
         self._grid = grid if filter is None else filter.grid
         value, rate = slab.value_modes, slab.rate_modes
         self._modes, self._defect = np.zeros((2, len(value), len(self._arrays)))
@@ -146,9 +146,10 @@ class TimeDefect:
 
     @property
     def mean(self) -> float:
-        """Size of ∫_Ω τ in L²(slab), all components together; only without a filter, which keeps it."""
-        first = [array.reshape(len(array), -1, self._grid.size)[:, 0].sum(axis=1) for array in self._arrays]
-        means = self._grid.cell_measure * (self._defect @ np.stack(first))
+        """Size of ∫_Ω τ in L²(slab), all components together; S keeps it."""
+        size = self._scheme.size
+        first = [array.reshape(len(array), -1, size)[:, 0].sum(axis=1) for array in self._arrays]
+        means = self._scheme.cell_measure * (self._defect @ np.stack(first))
         return float(np.sqrt(self._duration) * np.linalg.norm(means))
 
 

@@ -108,7 +108,7 @@ class NodeEvaluator:
             KeptModes(np.empty((2, len(modes), self.grid.size)), np.zeros((2, count)))
             for modes, count in zip(kept, self._counts(), strict=False)
         ]
-        sums, slopes, speed = np.zeros((3, 2)), np.zeros(2), 0.0
+        sums, slopes, speeds = np.zeros((3, 2)), np.zeros(2), np.zeros(2)
         most = self.points if self.convection is None else self.convection.most_points
         products = np.zeros((most + 1, 2))
         for rows, fine, columns in self._blocks():
@@ -123,7 +123,7 @@ class NodeEvaluator:
             if self.convection is not None:
                 residual, steepness, fastest = self.convection.modes(u, self.points)
                 self._low(residual)[...] += linear
-                slopes, speed = slopes + steepness, max(speed, fastest)
+                slopes, speeds = slopes + steepness, np.maximum(speeds, fastest)
                 products += self.convection.left_out_sq(u)
             parts = [residual] if len(kept) == 1 else [residual, *self._family(data[:2], u, residual, rows)]
             for field, modes, part in zip(fields, kept, parts, strict=True):
@@ -132,7 +132,8 @@ class NodeEvaluator:
                 field.energies[...] += np.einsum("imc,imc->im", flat, flat)
         norms, products = np.sqrt(sums), np.sqrt(products)
         left_out = products[self.points] + np.array([p.remainder_l2 for p in projections] or [0.0, 0.0])
-        magnitude = norms[1] + norms[2] + speed * np.sqrt(slopes)
+        magnitude = norms[1] + norms[2] + speeds[0] * np.sqrt(slopes)
+        magnitude[1] += speeds[1] * np.sqrt(slopes[0])
         return fields, NodeFacts(norms[0], magnitude, left_out, products)
 
     def family_sizes(self, node: NodeReconstruction) -> tuple[float, float]:

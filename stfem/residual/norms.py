@@ -41,6 +41,8 @@ class SlabNorms:
         was put together from residuals at its nodes, else an estimate that enters nothing.
     rounding_sq
         Bound of the round-off in the sum of `hyperbolic_sq` for any member.
+    spread_sq
+        Part of the sum of ``hyperbolic_sq(1)`` that is known for all cells together only, and spread evenly.
     pieces
         Totals of ``residual_sq``, ``cross``, ``difference_sq`` and ``flux_sq`` on equal pieces of the slab,
         ``(4, pieces)``; None for one piece.
@@ -61,6 +63,7 @@ class SlabNorms:
     growth: float
     temporal: float = 0.0
     rounding_sq: float = 0.0
+    spread_sq: float = 0.0
     pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
 
@@ -81,6 +84,22 @@ class SlabNorms:
         """Bound of α = ∫_slab ‖R_H(λ)‖ by Cauchy–Schwarz in time, remainders included."""
         total = self.hyperbolic_sq(member).sum() + self.rounding_sq
         return float(np.sqrt(self.duration * total)) + self.remainder
+
+    def integral_l1(self, measure: float) -> float:
+        """Bound of ∫_slab ‖R‖_{L¹(Ω)}, from ∫_slab∫_K |R| ≤ (|K| Δt ∫∫_K R²)^{1/2}; ``measure`` is |Ω|.
+
+        What is spread evenly as r = ρ/N over the squares s_K² may belong elsewhere: as √ is concave,
+
+            Σ_K √(s_K² − r + r_K) ≤ Σ_K s_K + Σ_K (r_K − r)/(2 s_K) ≤ Σ_K s_K + ρ (max 1/s − mean 1/s)/2 .
+        """
+        spread = self.spread_sq + self.rounding_sq
+        count = self.residual_sq.size
+        sizes = np.sqrt(self.hyperbolic_sq(1.0) + self.rounding_sq / count)
+        total = float(sizes.sum())
+        if spread > 0.0 and sizes.min() > 0.0:
+            total += 0.5 * spread * float(1.0 / sizes.min() - (1.0 / sizes).mean())
+        root = float(np.sqrt(measure))
+        return root * (float(np.sqrt(self.duration / count)) * total + self.remainder)
 
     def piecewise(self, members: Sequence[float]) -> tuple[Array, Array]:
         """α and ∫p²/ε on every piece of the slab, ``(pieces, members)``; α without the remainder."""

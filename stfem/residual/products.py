@@ -12,6 +12,9 @@ from stfem.meshes.grid import TensorGrid
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_everywhere, apply_matrix
 
+#: State at which f' of degree 1 is its slope; a power of two.
+_FAR = 2.0**200
+
 
 class QuadraticConvection:
     """∇·f(û) = Σ_i f_i'(û) ∂_iû of a scalar equation whose f_i have degree at most 2.
@@ -34,7 +37,9 @@ class QuadraticConvection:
 
     def __init__(self, equation: Equation, grid: TensorGrid, degree: int) -> None:
         self._equation, self._grid, self._degree, self._dim = equation, grid, degree, grid.dim
-        self.curvature = tuple(_curvature(equation, i) for i in range(grid.dim))
+        self._second = tuple(_second_derivative(equation, i) for i in range(grid.dim))
+        #: |f_i''|.
+        self.curvature = tuple(abs(second) for second in self._second)
         shape = (degree + 1,) * grid.dim
         indices = np.indices(shape).reshape(grid.dim, -1)
         heights = np.sqrt(2.0 * indices + 1.0).prod(axis=0)
@@ -68,32 +73,34 @@ class QuadraticConvection:
         above = np.cumsum(by_degree[::-1], axis=0)[::-1]
         return np.asarray(4.0 * self._grid.cell_measure * (above**2).sum(axis=2))
 
-    def modes(self, pair: Array, points: int) -> tuple[Array, Array, float]:
-        """Modes ``(2, 1, n…, N…)`` of I_nN and of its rate; Σ_i ‖∂_iû‖² coefficientwise; largest |f_i'(û)|.
+    def modes(self, pair: Array, points: int) -> tuple[Array, Array, Array]:
+        """Modes ``(2, 1, n…, N…)`` of I_nN and of its rate; what tells the sizes of their terms.
 
-        With v = ∂_tû the rate is Σ f_i''(û) v ∂_iû + f_i'(û) ∂_iv, and f_i''(û)v = f_i'(û + v) − f_i'(û).
+        With v = ∂_tû the rate is Σ f_i'' v ∂_iû + f_i'(û) ∂_iv.
+
+        Returns
+        -------
+        the modes; Σ_i ‖∂_iû‖² coefficientwise and the same of v; largest |f_i'(û)| and |f_i'' v|
         """
         value, slope, test = _tables(self._degree, points)
         equation, dim = self._equation, self._dim
         state, rate = np.moveaxis(apply_everywhere(value, pair, dim), 1, 0)[0]
-        both = (state + rate)[None]
-        state = state[None]
+        state, rate = state[None], rate[None]
         total = np.zeros((2, *state.shape))
-        squares, speed = np.zeros(2), 0.0
+        squares, speeds = np.zeros((2, 2))
         x = np.zeros((dim, *(1,) * (state.ndim - 1)))
         ends = np.array([[state.min(), state.max()]])  # f' is linear
         for i, h in enumerate(self._grid.spacing):
             slopes = pair
             for k in reversed(range(dim)):
                 slopes = apply_matrix(slope / h if k == i else value, slopes, k, dim)
-            convected = equation.jacobian_product(state, slopes[0], x, 0.0, i)
-            total[0] += convected
-            total[1] += equation.jacobian_product(both, slopes[0], x, 0.0, i)
-            total[1] -= convected
+            total[0] += equation.jacobian_product(state, slopes[0], x, 0.0, i)
             total[1] += equation.jacobian_product(state, slopes[1], x, 0.0, i)
+            total[1] += self._second[i] * rate * slopes[0]
             squares += [np.vdot(s, s) for s in slopes]
-            speed = max(speed, float(equation.wave_speed(ends, np.zeros((dim, 1)), 0.0, i).max()))
-        return apply_everywhere(test, total, dim), squares / points**dim, speed
+            speeds[0] = max(speeds[0], equation.wave_speed(ends, np.zeros((dim, 1)), 0.0, i).max())
+        speeds[1] = max(self.curvature) * np.abs(rate).max()
+        return apply_everywhere(test, total, dim), squares / points**dim, speeds
 
 
 @lru_cache(maxsize=32)
@@ -105,8 +112,8 @@ def _tables(degree: int, points: int) -> tuple[Array, Array, Array]:
     return value, value @ derivative_matrix(degree), np.ascontiguousarray(test)
 
 
-def _curvature(equation: Equation, direction: int) -> float:
-    """|f_i''| of a scalar equation with f_i of degree at most 2."""
+def _second_derivative(equation: Equation, direction: int) -> float:
+    """f_i'' of a scalar equation with f_i of degree at most 2: slope of f_i', however large f_i'(0) is."""
     one, x = np.ones((1, 1)), np.zeros((equation.dim, 1))
-    at_one, at_zero = (equation.jacobian_product(u, one, x, 0.0, direction) for u in (one, 0.0 * one))
-    return abs(float((at_one - at_zero)[0, 0]))
+    far, near = (equation.jacobian_product(u, one, x, 0.0, direction) for u in (_FAR * one, 0.0 * one))
+    return float((far - near)[0, 0]) / _FAR

@@ -53,6 +53,7 @@ class QuadraticSplit:
         self._source = source
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
+        self._needed: WeakKeyDictionary[NodeReconstruction, int] = WeakKeyDictionary()
         #: R_H(1), R_H(0), their difference, and D^{-1/2}Φ_0 per direction.
         self._forms = tuple(NodeForm() for _ in range(3 + self._grid.dim))
 
@@ -65,18 +66,25 @@ class QuadraticSplit:
             for form, field in zip(forms, fields, strict=True):
                 form.add(node, field)
             if node in self._forms[0]:
-                self._choose_points(node, self._facts[node])
+                self._choose_points(node, self._facts[node], nodes)
         return [self._facts[node] for node in nodes]
 
-    def _choose_points(self, node: NodeReconstruction, facts: NodeFacts) -> None:
-        """As few points for ∇·f(û) as leave out little of R; all residuals start anew where these change."""
+    def _choose_points(
+        self, node: NodeReconstruction, facts: NodeFacts, nodes: Sequence[NodeReconstruction]
+    ) -> None:
+        """As few points for ∇·f(û) as leave out little of R; all residuals start anew where these change.
+
+        What a node has once needed stays known: nodes of one slab that want different numbers would change
+        them to and fro without end.
+        """
         convection = self._evaluator.convection
         if convection is None:
             return
         size = self._forms[0].size(node) * float(np.sqrt(self._grid.cell_measure))
         fits = facts.products_left_out[:, 0] <= PRODUCTS * size
-        fits[: self._evaluator.degree + 1] = False
-        least = int(np.argmax(fits))
+        fits[: self._evaluator.degree + 1], fits[-1] = False, True
+        self._needed[node] = max(self._needed.get(node, 0), int(np.argmax(fits)))
+        least = max(self._needed.get(other, 0) for other in nodes)
         now = self._evaluator.points
         stale = now == convection.most_points or facts.products_left_out[now, 0] > TOO_MUCH * size
         if stale and least != now:
@@ -90,7 +98,7 @@ class QuadraticSplit:
         α_λ ≥ Δt (‖R_H(1)‖ − (1−λ)‖R_H(1) − R_H(0)‖), and β_λ = (1−λ)² Δt ‖D^{-1/2}Φ_0‖²/2 is added to the
         bound at the start, ``level``.
         """
-        self.facts([slab.stop])
+        self.facts(slab.nodes)
         duration = slab.time.duration
         alone = duration * self._forms[0].size(slab.stop) * float(np.sqrt(self._grid.cell_measure))
         difference, flux = self._evaluator.family_sizes(slab.stop)
@@ -197,9 +205,8 @@ class QuadraticSplit:
             # R_λ² = (1−λ)R_0² + λR_1² − λ(1−λ)D²: too small a D² keeps all of them upper bounds
             base, difference = self._spread(first), second.cells
             cross = 0.5 * (full - base - difference)
-            lost = second.pieces - second.rest / pieces
             flux = np.sum([self._spread(form) for form in fluxes], axis=0)
-            totals[0], totals[2] = first.pieces, np.maximum(lost, 0.0)
+            totals[0], totals[2] = first.pieces, second.kept_pieces
             totals[1] = 0.5 * (whole.pieces - totals[0] - totals[2])
             totals[3] = np.sum([form.pieces for form in fluxes], axis=0)
             rounded += first.size + second.size
@@ -223,6 +230,7 @@ class QuadraticSplit:
             mean + float(np.sqrt(self._grid.measure)) * remainder,
             growth,
             rounding_sq=operations * UNIT_ROUNDOFF * scale * rounded,
+            spread_sq=scale * whole.rest,
             pieces=scale * totals,
         )
 

@@ -25,6 +25,8 @@ from stfem.spaces.tensor import point_coordinates, values_at
 MAX_DEGREE = 5
 #: Relative change of the state in differences along its rate.
 _RATE_STEP = 1e-3
+#: Shortest time in which the state is taken to change, as part of the run.
+_LEAST_TIME = 1e-6
 
 
 class Semidiscretization:
@@ -117,6 +119,12 @@ class Semidiscretization:
 
     def rhs(self, t: float, u: Array, out: Array | None = None) -> Array:
         """H(t, U) + P(t, U), in ``out`` if given."""
+        rate = self._without_sources(t, u, out)
+        self._add_sources(t, u, rate)
+        return rate
+
+    def _without_sources(self, t: float, u: Array, out: Array | None = None) -> Array:
+        """Convection and diffusion."""
         if self._both is not None:
             rate = self._both.apply(t, u, out)
         else:
@@ -124,7 +132,6 @@ class Semidiscretization:
             for component, weight in enumerate(self.problem.equation.diffused):
                 if weight and self.has_diffusion:
                     self.diffusion.apply(u[component], rate[component], add=True)
-        self._add_sources(t, u, rate)
         return rate
 
     @cached_property
@@ -144,8 +151,8 @@ class Semidiscretization:
     def rhs_rate(self, t: float, u: Array, rate: Array) -> Array:
         """d/dt of H(t, U) + P(t, U) along a solution with dU/dt = ``rate``, for coefficients free of t.
 
-        A central difference along the rate, exact for fluxes of degree at most 2 (numerical fluxes aside),
-        plus the projection of ∂_tg.
+        A central difference of convection and diffusion along the rate, exact for fluxes of degree at most 2
+        (numerical fluxes aside), less c times the rate, plus the projection of ∂_tg.
 
         Raises
         ------
@@ -156,9 +163,14 @@ class Semidiscretization:
         if size == 0.0:
             result = np.zeros_like(u)
         else:
-            step = _RATE_STEP * max(float(np.linalg.norm(u)), np.finfo(np.float64).tiny) / size
-            ahead, behind = (self.rhs(t, u + s * rate) for s in (step, -step))
+            # a run that starts from nothing has no time scale but its own length
+            least = _LEAST_TIME * self.problem.final_time
+            step = _RATE_STEP * max(float(np.linalg.norm(u)) / size, least)
+            ahead, behind = (self._without_sources(t, u + s * rate) for s in (step, -step))
             result = (ahead - behind) / (2.0 * step)
+            reaction = self.problem.equation.reaction
+            if not reaction.is_zero:
+                result -= self._reaction(reaction, t, rate)
         for component, datum in enumerate(self.problem.source):
             if datum.time_dependent:
                 slope = datum.time_derivative()

@@ -1,6 +1,7 @@
 """The comparison of T4.2, T4.2' and T4.3 against differential inequalities that are integrated."""
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -234,3 +235,99 @@ def test_growth_beyond_the_range_of_numbers(decay):
         assert bound.bound == bound.energy == math.inf
         assert bound.final == math.inf
     assert bound.l1 == pytest.approx(3.3)
+
+
+def in_pieces(start, stop, residual, flux, growth, remainder=0.0, mean=0.0):
+    """A slab of which the norms are known on equal pieces, and the remainder as a whole."""
+    zero = np.zeros_like(residual)
+    whole = norms(start, stop, residual.sum(), flux.sum(), growth, remainder, mean)
+    return replace(whole, pieces=np.stack([residual, zero, zero, flux]))
+
+
+def cut(slab, chosen):
+    """The pieces as slabs of their own; the remainder lies in one of them."""
+    count = slab.pieces.shape[1]
+    step = slab.duration / count
+    return [
+        norms(
+            slab.start + n * step,
+            slab.start + (n + 1) * step,
+            slab.pieces[0, n],
+            slab.pieces[3, n],
+            slab.growth,
+            slab.remainder if n == chosen else 0.0,
+            slab.mean / count,
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pieces_of_slabs(seed):
+    """Above the truth wherever in the slab the remainder acts; below the comparison of whole slabs."""
+    rng = np.random.default_rng(seed)
+    decay = float(rng.choice([0.0, 3.0]))
+    initial, times = float(rng.uniform(0.0, 1.0)), np.cumsum(rng.uniform(0.2, 0.6, 4))
+    slabs = [
+        in_pieces(a, b, *(rng.uniform(0.0, 0.05, 4) for _ in range(2)), float(rng.uniform(-6.0, 3.0)), 0.02)
+        for a, b in pairwise(times)
+    ]
+    bound, coarse = state(initial, decay), state(initial, decay)
+    finals = run(bound, slabs)
+    run(coarse, [replace(slab, pieces=None) for slab in slabs])
+    for chosen in range(4):
+        fine = [piece for slab in slabs for piece in cut(slab, chosen)]
+        for dissipation in (None, 0.0, 0.03):
+            ends, supremum, work = worst_path(initial, fine, decay, 0.0, dissipation, 500)
+            assert np.all(np.array(finals) >= np.array(ends[3::4]) * (1.0 - 1e-5))
+            assert bound.bound >= supremum * (1.0 - 1e-5)
+            assert bound.energy**2 >= (supremum**2 + work) * (1.0 - 1e-4)
+        known = run(state(initial, decay), fine)
+        assert np.all(np.array(finals) >= np.array(known[3::4]) * (1.0 - 1e-12))
+    without = run(state(initial, decay), [replace(slab, remainder=0.0) for slab in slabs])
+    assert without[-1] < finals[-1] - 0.02
+    if all(slab.growth >= 0.0 for slab in slabs) and decay == 0.0:
+        assert bound.bound <= coarse.bound * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("growth", [-2.0, 0.0, 1.5])
+def test_one_piece_is_the_whole_slab(growth):
+    """The formula of T4.2 and T4.2' with the remainder in α, and all that is derived from it."""
+    whole = norms(0.0, 0.5, 0.3, 0.2, growth, 0.05)
+    piece = in_pieces(0.0, 0.5, np.array([0.3]), np.array([0.2]), growth, 0.05)
+    first, second = state(0.4), state(0.4)
+    choices = [first.advance(whole, 0.0), second.advance(piece, 0.0)]
+    assert choices[0] == choices[1]
+    alpha, beta, m = math.sqrt(0.5 * 0.3) + 0.05, 0.1, 0.25 * growth
+    if growth >= 0.0:
+        end = inside = math.exp(m) * (alpha + math.sqrt(0.16 + beta))
+    else:
+        end, inside = alpha + math.sqrt(math.exp(2.0 * m) * 0.16 + beta), alpha + math.sqrt(0.16 + beta)
+    assert first.final == second.final == pytest.approx(end, rel=1e-13)
+    assert first.bound == second.bound == pytest.approx(inside, rel=1e-13)
+    assert first.energy == second.energy
+    assert choices[0].alpha == pytest.approx(alpha, rel=1e-14)
+    assert choices[0].inside == pytest.approx(inside, rel=1e-14)
+    assert first._work == pytest.approx(2.0 * (max(m, 0.0) * inside**2 + alpha * inside), rel=1e-13)
+
+
+def test_decay_acts_between_the_pieces():
+    """All of the residual at the start of a slab has decayed at its end."""
+    residual = np.array([0.3, 0.0, 0.0, 0.0])
+    early = in_pieces(0.0, 1.0, residual, np.zeros(4), -8.0)
+    late = in_pieces(0.0, 1.0, residual[::-1].copy(), np.zeros(4), -8.0)
+    finals = [run(state(0.0), [slab])[-1] for slab in (early, late)]
+    assert finals[1] == pytest.approx(math.sqrt(0.25 * 0.3))
+    assert finals[0] == pytest.approx(math.exp(-3.0) * finals[1])
+
+
+def test_rounding_counts_on_every_piece():
+    slab = replace(in_pieces(0.0, 1.0, np.full(2, 0.1), np.zeros(2), 0.0), rounding_sq=0.02)
+    assert run(state(0.0), [slab])[-1] == pytest.approx(2.0 * math.sqrt(0.5 * 0.12))
+    assert slab.integral_l1(1.0) == pytest.approx(math.sqrt(0.22))
+
+
+def test_member_of_a_slab_measured_for_one_alone():
+    """Equal costs: λ = 1, in whatever order the members are given."""
+    for members in ((0.0, 0.5, 1.0), (1.0, 0.0)):
+        assert state(0.3, members=members).advance(norms(0.0, 1.0, 0.2), 0.0).member == 1.0

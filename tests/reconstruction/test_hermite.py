@@ -1,5 +1,7 @@
 """Hermite interpolation in time: exactness for equal and unequal steps, any number of nodes."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,33 @@ def test_slabs_meet_to_the_last_digit(start):
     expected = np.zeros((2, 8))
     expected[0, 2] = expected[1, 4] = 1.0
     assert np.abs(ends - expected).max() < 4e-15
+
+
+@pytest.mark.parametrize("start", [0.0, 0.37])
+@pytest.mark.parametrize(
+    "times",
+    [
+        (0.0, 1e-6, 1.0, 1.5, 1.500001),
+        (0.0, 1.0, 1.1, 4.0, 4.01),
+        (0.0, 1.0, 2.5, 4.75, 4.9),
+        (0.0, 0.1, 0.2, 0.3, 0.4),
+    ],
+)
+def test_no_digit_is_lost_however_unequal_the_nodes_are(times, start):
+    """Relative to the sizes of what is added up, on every slab of the stencil."""
+    moved = [start + t for t in times]
+    points, weights = np.polynomial.legendre.leggauss(12)
+    s, degree = 0.5 * (points + 1.0), 2 * len(times) - 1
+    project = (legendre_values(degree, s) * 0.5 * weights[:, None]).T
+    for left, right in pairwise(moved):
+        values, rates = Hermite(degree).modes(moved, left, right)
+        reach = max(abs(t - left) for t in moved)
+        for power in (0, 1, 5, degree):
+            scaled = [(t - left) / reach for t in moved]
+            data = np.ravel([(z**power, power * z ** max(power - 1, 0) / reach) for z in scaled])
+            exact = project @ (s * (right - left) / reach) ** power
+            size = (np.abs(values) @ np.abs(data)).max()
+            assert np.abs(values @ data - exact).max() <= 1e-14 * size
+            slope = power * project @ (s * (right - left) / reach) ** max(power - 1, 0) / reach
+            size = (np.abs(rates) @ np.abs(data)).max()
+            assert np.abs(rates @ data - slope).max() <= 1e-14 * size
