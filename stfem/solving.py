@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from threading import RLock
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from tqdm import tqdm
@@ -18,6 +20,8 @@ from stfem.semidiscretization import Semidiscretization
 from stfem.solution import Solution
 from stfem.timestepping import Node, StepLimits, Stepper
 
+#: One for every scheme in use.
+_LOCKS: WeakKeyDictionary[Semidiscretization, RLock] = WeakKeyDictionary()
 #: Fraction of the linear stability limit that the automatic time step uses.
 DEFAULT_CFL = 0.8
 
@@ -98,9 +102,12 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
         From `solve`. Without a stored history its time stepping is repeated, node by node.
     estimator
         `SplitEstimator()` by default.
+
+    Estimates of one solution in several threads wait for each other: its scheme has one workspace.
     """
     chosen = estimator if estimator is not None else SplitEstimator()
-    return chosen.run(solution.semidiscretization, solution.nodes(), solution.stepper.order)
+    with _LOCKS.setdefault(solution.semidiscretization, RLock()):
+        return chosen.run(solution.semidiscretization, solution.nodes(), solution.stepper.order)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -212,6 +219,7 @@ def _prepare(
         semi.convective_rate(projection),
         semi.transport_spectrum,
         (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
+        problem.equation.reaction.sup(0.0, problem.final_time, problem.domain.lengths),
     )
     chosen = stepper if stepper is not None else limits.default_stepper()
     initial = projection

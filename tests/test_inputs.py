@@ -308,3 +308,28 @@ def test_30_one_step_with_quintic_hermite():
     )
     assert two.facts["slabs"] == 2
     assert two.error <= two.bound
+
+
+def test_tiny_amplitudes_keep_the_bound():
+    """Squares of numbers below 1e-154 vanish; the bound must not vanish with them."""
+    for amplitude in (1e-140, 1e-155, 1e-160):
+        problem = advection(sine(PI2, amplitude=amplitude), 0.3, 0.01)
+        result = certify(problem, cells=16, degree=2)
+        assert result.bound >= 2.6e-6 * amplitude
+        assert result.bound_energy >= result.bound
+        assert result.bound_l1 > 0.0
+
+
+def test_automatic_step_resolves_the_reaction():
+    for velocity, reaction in ((0.0, 50.0), (1.0, 50.0)):
+        exact = lambda x, t, b=velocity, c=reaction: math.exp(-c * t) * np.sin(PI2 * (x[0] - b * t))  # noqa: E731
+        problem = advection(sine(PI2), velocity=velocity, reaction=reaction, exact=exact)
+        result = certify(problem, cells=8, degree=2)
+        assert result.solution.steps >= 15
+        assert result.error <= result.bound < 2.0
+
+
+def test_exact_solution_that_is_not_finite():
+    problem = advection(sine(PI2), exact=lambda x, t: np.sin(PI2 * x[0]) * (np.nan if t > 0.0 else 1.0))
+    with pytest.raises(ValueError, match="exact: expected finite values"):
+        certify(problem, cells=8, degree=1)

@@ -4,6 +4,7 @@ import gc
 import math
 import tracemalloc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -288,3 +289,11 @@ def test_lengths_of_the_torus_matter():
         certify(linear_advection_diffusion(1, 0.0, 0.2), cells=8, degree=1),
     )
     assert result.bound == pytest.approx(math.sqrt(2.0) * unit.bound, rel=1e-8)
+
+
+def test_estimates_of_one_solution_in_threads():
+    """A scheme has one workspace: estimates that use it wait for each other."""
+    solution = solve(linear_advection_diffusion(1, 1e-3), cells=16, degree=2)
+    alone = stfem.estimate(solution).bound
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: stfem.estimate(solution).bound, range(4))) == {alone}

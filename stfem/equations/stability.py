@@ -13,9 +13,9 @@ __all__ = ["Growth", "GrowthForm", "Stability"]
 
 @dataclass(frozen=True, eq=False)
 class GrowthForm:
-    """One candidate Σ_{c,i} gradient[c.
+    """One candidate for the rate 2μ (T4.1).
 
-    I] ∂_iû_c + Σ coefficient · data + Σ_c source[c] g_c for the rate 2μ (T4.1).
+    Σ_{c,i} gradient[c, i] ∂_iû_c + Σ coefficient · data + Σ_c source[c] g_c.
 
     Attributes
     ----------
@@ -44,11 +44,20 @@ class Growth:
         Whether the supremum must not be taken below zero.
     assumption : str or None
         One sentence where a constant in the forms is not proved.
+
+    Raises
+    ------
+    ValueError
+        Without forms: the supremum of nothing would let every error decay at once.
     """
 
     forms: tuple[GrowthForm, ...]
     positive: bool = False
     assumption: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.forms:
+            raise ValueError("forms: expected at least one (of zeros where nothing grows), got none")
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,6 +73,8 @@ class TrueError:
 
     def _measure(self, field: Array, time: float) -> None:
         self.final = self.distance(field, time)
+        if not math.isfinite(self.final):
+            raise ValueError(f"exact: expected finite values, got others at t = {time:g}")
         self.supremum = max(self.supremum, self.final)
 
     def distance(self, field: Array, time: float) -> float:

@@ -11,6 +11,9 @@ from stfem.problems import Problem
 from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import norm_l2_sq
 
+#: Root mean square below which squares of values and of bounds vanish, with some margin.
+UNDERFLOW = 1e-145
+
 
 @dataclass(frozen=True)
 class InitialError:
@@ -54,4 +57,6 @@ def initial_error(problem: Problem, grid: TensorGrid, degree: int, field: Array)
     l1 = grid.cell_measure * float(np.sqrt(per_cell_sq).sum()) + float(np.sqrt(grid.measure * remainder_sq))
     means = difference[0].reshape(-1, *grid.cells)[0]
     mean = abs(grid.cell_measure * float(means.sum())) + float(np.sqrt(grid.measure * remainder_sq))
-    return InitialError(float(np.sqrt(squared)), l1, mean, unproved)
+    # squares below the smallest number are lost, unless there was nothing
+    lost = UNDERFLOW * float(np.sqrt(grid.measure)) if np.any(difference) else 0.0
+    return InitialError(float(np.sqrt(squared)) + lost, l1, mean, unproved)

@@ -34,6 +34,8 @@ from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import point_coordinates
 
 UNIT_ROUNDOFF = 2.0**-53
+#: ∫_slab of a mean square residual whose squares vanish, with some margin.
+UNDERFLOW = 1e-145
 #: Errors of interpolation in time, relative to what a slab adds to the bound, beyond which it is measured
 #: itself;
 TEMPORAL_TOLERANCE = 0.01
@@ -288,7 +290,9 @@ class ResidualSplit:
         ends = np.sqrt(2.0 * np.arange(len(slab.value_modes)) + 1.0) @ np.abs(slab.value_modes)
         jumps = 2.0 * float(ends @ sizes) / slab.time.duration
         rounded = jumps + in_time * float(rates @ sizes) + in_space * float(values @ magnitude)
-        return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded)
+        still = not any(np.any(array) for n in slab.nodes for array in (n.node.values, n.node.rate))
+        lost = 0.0 if still else UNDERFLOW * float(np.sqrt(self.grid.measure))
+        return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded) + lost
 
     def _convective_sizes(self, terms: list[NodeTerms], time: Slab) -> Array:
         """Sizes of f'(û)∇û with the largest wave speed at the node values."""

@@ -37,6 +37,8 @@ class StepLimits:
         Eigenvalues of the scheme for unit velocity on unit cells.
     diffusive_rate
         Gives the largest eigenvalue of −P, 1/time; called only where it is needed.
+    reaction_rate
+        Bound of |c|, which is stepped explicitly; 1/time.
     """
 
     degree: int
@@ -44,6 +46,7 @@ class StepLimits:
     convective_rate: float
     transport_spectrum: NDArray[np.complex128]
     diffusive_rate: Callable[[], float] | None = None
+    reaction_rate: float = 0.0
 
     def default_stepper(self) -> ExplicitRungeKutta | ImplicitExplicitRungeKutta:
         """Explicit where diffusion does not limit the step to a quarter, else implicit–explicit."""
@@ -70,7 +73,7 @@ class StepLimits:
         return min(self.final_time / IMPLICIT_STEPS, 1.0 / convective if convective > 0.0 else np.inf)
 
     def _rates(self, stepper: Stepper) -> tuple[float, float]:
-        """1/dt at the stability limit for convection alone, and with diffusion in the explicit part."""
+        """1/dt at the stability limit for convection and reaction, and with explicit diffusion as well."""
         tableau = _explicit_part(stepper)
         if tableau is None:
             raise ValueError(
@@ -83,6 +86,7 @@ class StepLimits:
                 "got None"
             )
         convective = self.convective_rate / unit if self.convective_rate > 0.0 else 0.0
+        convective += self.reaction_rate / tableau.real_stability if self.reaction_rate > 0.0 else 0.0
         diffusive = self.diffusive_rate() / tableau.real_stability if self.diffusive_rate is not None else 0.0
         return convective, convective + diffusive
 

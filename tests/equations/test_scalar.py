@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from stfem.equations import Burgers, ScalarConservationLaw
+from stfem.equations import Burgers, Growth, ScalarConservationLaw
 
 CUBIC = (0.0, 0.3, 0.0, 1.0 / 3.0)
 
@@ -115,3 +115,8 @@ def test_zero_flux_is_legal() -> None:
     equation = ScalarConservationLaw((0.0,), dim=1, diffusion=0.1)
     equation.check()
     assert bound(equation, -math.inf, math.inf, [[5.0]]) == 0.0
+
+
+def test_growth_without_forms_is_refused():
+    with pytest.raises(ValueError, match="at least one"):
+        Growth(forms=())
