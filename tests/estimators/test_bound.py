@@ -306,6 +306,9 @@ def test_one_piece_is_the_whole_slab(growth):
     assert first.final == second.final == pytest.approx(end, rel=1e-13)
     assert first.bound == second.bound == pytest.approx(inside, rel=1e-13)
     assert first.energy == second.energy
+    shares = np.arange(1, 10) / 10
+    by_share = math.exp(max(m, 0.0)) * (alpha + np.sqrt(0.16 + 0.2 / (2.0 * (1.0 - shares))))
+    np.testing.assert_allclose(first._energy, by_share, rtol=1e-13)
     assert choices[0].alpha == pytest.approx(alpha, rel=1e-14)
     assert choices[0].inside == pytest.approx(inside, rel=1e-14)
     assert first._work == pytest.approx(2.0 * (max(m, 0.0) * inside**2 + alpha * inside), rel=1e-13)

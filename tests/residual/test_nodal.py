@@ -1,17 +1,19 @@
 """Slabs put together from residuals at their nodes, against residuals evaluated point by point (T3, T4.6)."""
 
+import copy
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from brute import Brute
+from scipy.interpolate import KroghInterpolator
 
 from stfem import Problem, Siac, Torus, equations
 from stfem.data import Polynomial, cosine, sine
 from stfem.reconstruction import Hermite, reconstructed_slabs
 from stfem.residual import ResidualSplit
-from stfem.residual.interpolation import TimeDefect
+from stfem.residual.interpolation import InterpolationError, TimeDefect
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import gauss
 from stfem.timestepping import Node
@@ -368,6 +370,105 @@ def _bound(problem):
     return semi, Siac().bind(semi)
 
 
+def hermite(brute, function, step=1e-5):
+    """Interpolant at the times of a slab of a function of t, through values and differences at its nodes."""
+    times = [node.time for node in brute.slab.nodes]
+    data = []
+    for t in times:
+        slope = function(t + step) - function(t - step)
+        slope = (8.0 * slope - function(t + 2 * step) + function(t - 2 * step)) / (12.0 * step)
+        data += [function(t), slope]
+    shape = data[0].shape
+    interpolant = KroghInterpolator(np.repeat(times, 2), np.stack(data).reshape(len(data), -1))
+    return interpolant(brute.t).reshape(len(brute.t), *shape)
+
+
+@pytest.mark.parametrize("name", ["Burgers", "Burgers, half cells", "quadratic fluxes 2D"])
+@pytest.mark.parametrize("which", [0, 2])
+def test_errors_of_interpolating_products(name, which):
+    """N(û) − I N(û) alone: node data that are polynomials in time leave no τ."""
+    semi, bound, slab, split = slab_of(CASES[name], smooth_nodes, which=which, degree=9, scale=0.01)
+    brute = brute_of(semi, bound, slab)
+    plain, filtered = defects(semi, bound, slab)
+    assert plain.rate < 1e-9 * plain.rates[0]
+
+    def convection(t):
+        at = copy.copy(brute)
+        at.t = np.array([t])
+        return at.convection()[0]
+
+    gap = brute.convection() - hermite(brute, convection)
+    exact = math.sqrt(brute.integral(gap**2))
+    cheap, sharp = (split._quadratic.temporal(slab, plain, chosen)[0] for chosen in (None, filtered))
+    assert exact <= sharp <= 50.0 * exact
+    assert sharp <= cheap <= 20.0 * sharp
+
+
+@pytest.mark.parametrize("name", ["Burgers", "quadratic fluxes 2D"])
+def test_bounds_of_products_of_modes_in_time(name):
+    """sup|C_a| ‖∂_iC_b‖ from filtered modes, or from plain ones with the norms of the filter."""
+    semi, bound, slab, split = slab_of(CASES[name], rough_nodes)
+    plain, filtered = defects(semi, bound, slab)
+    times = np.array([node.time for node in slab.nodes])
+    errors = InterpolationError(slab.time, times, slab.value_modes).products
+    curvature, norms = split._quadratic._evaluator.convection.curvature, bound.norms
+    sharp, cheap = filtered.rate, norms.mean_square * plain.rate
+    root = math.sqrt(slab.time.duration)
+    for (a, b), error in np.ndenumerate(errors):
+        for i, second in enumerate(curvature):
+            sharp += root * error * second * filtered.sups[a] * filtered.slopes[i, b]
+            cheap += (
+                root
+                * error
+                * second
+                * min(
+                    norms.sup * plain.sups[a] * norms.slope[i] * plain.sizes[b],
+                    norms.mean_square * plain.sizes[a] * norms.sup_slope[i] * plain.sups[b],
+                )
+            )
+    assert split._quadratic.temporal(slab, plain, filtered)[0] == pytest.approx(sharp, rel=1e-12)
+    assert split._quadratic.temporal(slab, plain, None)[0] == pytest.approx(cheap, rel=1e-12)
+
+
+@pytest.mark.parametrize("which", [0, 2])
+def test_errors_of_interpolating_a_source(which):
+    """I g − g alone, with a mean: û = 0."""
+    source = 2.0 * cosine(0.0, 90.0) + sine(PI2, 60.0)
+
+    def nothing(semi, times, rng):
+        for t in times:
+            yield Node(t, *(np.zeros(semi.shape) for _ in range(3)))
+
+    case = (linear(source=source), 12, 2, None)
+    semi, bound, slab, split = slab_of(case, nothing, which=which)
+    brute = brute_of(semi, bound, slab)
+    gap = brute.field(source) - hermite(brute, lambda t: source(brute.x, t))
+    exact = math.sqrt(brute.integral(gap[:, None] ** 2))
+    total, mean = split._quadratic.temporal(slab, *defects(semi, bound, slab))
+    assert exact <= total <= 300.0 * exact
+    moments = (gap * brute.weights).sum(axis=(1, 2))
+    by_cauchy = math.sqrt(float((moments**2 / (slab.time.duration * gauss(len(brute.t))[1])).sum()))
+    assert by_cauchy <= mean <= 300.0 * by_cauchy
+
+
+def test_what_the_chosen_points_leave_out_is_told():
+    """Residuals on few points differ from those on all by less than the facts say, for value and rate."""
+    _, bound, slab, split = slab_of(CASES["Burgers"], smooth_nodes, degree=2)
+    evaluator, node = split._quadratic._evaluator, slab.nodes[1]
+    most = evaluator.convection.most_points
+    (exact, all_points), scale = evaluator.residual(node), bound.grid.cell_measure
+    for points in range(evaluator.degree + 1, most):
+        evaluator.points = points
+        values, facts = evaluator.residual(node)
+        gap = exact.copy()
+        gap[:, :points] -= values
+        missed = np.sqrt(scale * (gap**2).sum(axis=(1, 2)))
+        assert np.all(missed <= facts.left_out)
+        # on a line ∂û_b has a degree less: one point fewer than said is enough
+        assert np.all(missed > 1e-3 * facts.left_out) or points == most - 1
+    assert not all_points.left_out.any()
+
+
 @pytest.mark.parametrize("name", ["Burgers", "quadratic fluxes 2D"])
 def test_slopes_of_the_modes_left_out(name):
     """Row n bounds sup|∂_iû| of the modes in time beyond n."""
@@ -387,6 +488,11 @@ def test_slopes_of_the_modes_left_out(name):
         for i in range(semi.grid.dim):
             slope = float(np.abs(brute.at(brute.u, (i,))).max())
             assert slope <= tails[n, i] <= 1e4 * slope
+    sups = defects(semi, bound, slab)[0].sups
+    last = np.sqrt(2.0 * len(sups) - 1.0) * sups[-1] * np.array(bound.norms.sup_slope)
+    np.testing.assert_allclose(tails[-2], last, rtol=1e-13)
+    first = math.sqrt(3.0) * sups[1] * np.array(bound.norms.sup_slope)
+    np.testing.assert_allclose(tails[0] - tails[1], first, rtol=1e-10)
 
 
 def test_growth_without_the_fast_modes_is_an_upper_bound():

@@ -83,12 +83,13 @@ def test_bound_of_a_single_product():
     """û of one mode: u_k∂u_k is missed by the bound's own factors, less 2 and the shapes of the modes."""
     equation, grid, degree, pair = setting("fluxes 1D")
     pair[:] = 0.0
-    pair[0, 0, degree] = 1.0
+    pair[:, 0, degree] = 1.0
     convection = QuadraticConvection(equation, grid, degree)
     tails = np.sqrt(convection.left_out_sq(pair))
     height = np.sqrt(2.0 * degree + 1.0)
     expected = 2.0 * 1.0 * height**2 * degree * (degree + 1.0) / grid.spacing[0]  # |Ω| = 1, f'' = 1
     np.testing.assert_allclose(tails[: 2 * degree + 1, 0], expected, rtol=1e-13)
+    np.testing.assert_allclose(tails[:, 1], 2.0 * tails[:, 0], rtol=1e-13)  # v∂û and û∂v
     missed = distance(
         grid,
         pointwise(equation, grid, degree, pair, 12),
