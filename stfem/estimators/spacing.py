@@ -24,6 +24,8 @@ FIRST = 8
 FIRST_PART = 1.0 / 64.0
 #: Largest growth of the spacing that one slab can ask for.
 LARGEST = 32.0
+#: What slabs may add to the growth exponent of a run because each takes the largest rate in it.
+EXPONENT = 0.01
 #: Part of a share that interpolation of a wave must explain to be taken for its cause.
 EXCESS = 0.3
 #: Multiple of the target that other causes may reach.
@@ -60,6 +62,7 @@ class NodeSelector:
         self._nodes, self._target, self._interpolant = nodes, target, interpolant
         self._final_time, self._step = final_time, 0.0
         self._fixed = spacing is not None
+        self._growth: tuple[float, float] | None = None  # time and 2μ of the slab before
         self._excess: tuple[int, float] | None = None  # spacing and share where waves do not explain it
         self.spacing = self.wanted = spacing or 1
         self.steps = 0
@@ -94,7 +97,7 @@ class NodeSelector:
         parts = min(ceil(steps / spacing - 1e-6), max(1, int(GROWTH * steps / self.spacing)))
         return ceil(steps / parts - 1e-6)
 
-    def update(self, slab: Slab, share: float, residual: float, rates: Array) -> None:
+    def update(self, slab: Slab, share: float, residual: float, rates: Array, growth: float = 0.0) -> None:
         """Choose K for later slabs from a measured one.
 
         The share of a wave grows like K^r: interpolation leaves κ (ωΔt)^r ‖∂_tU‖ of a frequency ω. What
@@ -116,17 +119,25 @@ class NodeSelector:
         steps = self._numbers[slab.stop] - self._numbers.pop(slab.start)
         if self._fixed:
             return
+        self.wanted = self._for_share(steps, share, residual, rates)
+        before, self._growth = self._growth, (slab.midpoint, growth)
+        if before is not None and growth != before[1]:
+            slope = abs(growth - before[1]) / (slab.midpoint - before[0])
+            longest = 4.0 * EXPONENT / (slope * self._final_time)
+            self.wanted = max(1, min(self.wanted, int(min(steps * longest / slab.duration, LARGEST * steps))))
+
+    def _for_share(self, steps: int, share: float, residual: float, rates: Array) -> int:
+        """K that the errors of interpolation allow."""
         degree = self._interpolant.degree
         size, phase = float(np.linalg.norm(rates)), _phase(rates)
         told = size > 0.0 and residual > 0.0
         expected = defect_factor(degree) * phase**degree * size / residual if told else share
         if expected <= EXCESS * share and share > TOLERATED * self._target:
-            self.wanted = self._against_excess(steps, share)
-            return
+            return self._against_excess(steps, share)
         self._excess = None
         known = share if expected > EXCESS * share else expected
         factor = SAFETY * (self._target / known) ** (1.0 / degree) if known > 0.0 else LARGEST
-        self.wanted = max(1, int(steps * min(factor, LARGEST)))
+        return max(1, int(steps * min(factor, LARGEST)))
 
     def _against_excess(self, steps: int, share: float) -> int:
         """K where something else than interpolation of a wave holds the share up.

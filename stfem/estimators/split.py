@@ -182,7 +182,9 @@ class _Run:
             else temporal_share(self.semi, self.bound_reconstruction, slab, size)
         )
         matters = own.cost(before, self.problem.final_time) / float(np.sqrt(own.duration))
-        selector.update(slab.time, share * size / matters if matters > 0.0 else share, matters, own.rates)
+        selector.update(
+            slab.time, share * size / matters if matters > 0.0 else share, matters, own.rates, own.growth
+        )
         factor = self.problem.equation.stability.error_factor
         self.rows.append(
             (

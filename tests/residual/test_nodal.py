@@ -456,12 +456,12 @@ def test_what_the_chosen_points_leave_out_is_told():
     _, bound, slab, split = slab_of(CASES["Burgers"], smooth_nodes, degree=2)
     evaluator, node = split._quadratic._evaluator, slab.nodes[1]
     most = evaluator.convection.most_points
-    (exact, all_points), scale = evaluator.residual(node), bound.grid.cell_measure
+    ([whole], all_points), scale = evaluator.evaluate(node, [np.arange(most)]), bound.grid.cell_measure
     for points in range(evaluator.degree + 1, most):
         evaluator.points = points
-        values, facts = evaluator.residual(node)
-        gap = exact.copy()
-        gap[:, :points] -= values
+        [few], facts = evaluator.evaluate(node, [np.arange(points)])
+        gap = whole.values.copy()
+        gap[:, :points] -= few.values
         missed = np.sqrt(scale * (gap**2).sum(axis=(1, 2)))
         assert np.all(missed <= facts.left_out)
         # on a line ∂û_b has a degree less: one point fewer than said is enough
