@@ -69,7 +69,7 @@ class SplitEstimator:
     interpolant: Hermite | None = None
     members: tuple[float, ...] = FLUX_FAMILY
     spacing: int | None = None
-    temporal_share: float = 0.003
+    temporal_share: float = 0.01
 
     def __post_init__(self) -> None:
         if not self.members or not all(0.0 <= member <= 1.0 for member in self.members):
