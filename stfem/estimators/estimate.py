@@ -141,7 +141,8 @@ class Estimate:
             "parts   " + "  ".join(f"{name} {value:.3g}" for name, value in sizes.items()),
         ]
         if "temporal" in self.parts:
-            lines.append(f"        interpolation in time {self.parts['temporal']:.2%} of the hyperbolic part")
+            percent = 100.0 * min(1.0, self.parts["temporal"])  # an estimate, which may exceed the whole
+            lines.append(f"        interpolation in time {percent:.2f} % of the hyperbolic part")
         lines.append("guaranteed" if self.guaranteed else "not guaranteed: " + "; ".join(self.unproved))
         taken = [sentence for sentence in self.assumptions if sentence not in self.unproved]
         if taken:

@@ -23,9 +23,12 @@ def test_parts_are_told_apart_from_the_share(linear):
     lines = str(linear).splitlines()
     parts = next(line for line in lines if line.startswith("parts"))
     assert parts.split()[1::2] == ["initial", "hyperbolic", "parabolic", "growth"]
-    share = re.search(r"interpolation in time (\S+) ?% of the hyperbolic part", str(linear))
+    share = re.search(r"interpolation in time (\S+) % of the hyperbolic part", str(linear))
     assert float(share[1]) == pytest.approx(100.0 * linear.parts["temporal"], abs=0.005)
     assert linear.parts["temporal"] > 0.0
+    for share in (7.0, math.inf):
+        beyond = replace(linear, parts={**linear.parts, "temporal": share})
+        assert "interpolation in time 100.00 % of" in str(beyond)
     assert CONTRADICTION not in str(linear)
 
 
