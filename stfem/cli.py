@@ -51,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         result: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has gone; what is still buffered goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (ValueError, TypeError) as error:
         print(f"stfem: {error}", file=sys.stderr)
         return 2
@@ -114,7 +118,8 @@ def _certify(options: argparse.Namespace) -> int:
     for name in chosen:
         if name not in accepted:
             raise ValueError(
-                f"--{name}: expected one of {', '.join(accepted)} for {options.problem}, got {name}"
+                f"--{name}: expected only {', '.join(accepted)}, since {options.problem} has no {name}, "
+                f"got {name} {chosen[name]}"
             )
     for name, path in (("--json", options.json), ("--plot", options.plot)):
         if path is not None:

@@ -104,8 +104,18 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
         `SplitEstimator()` by default.
 
     Estimates of one solution in several threads wait for each other: its scheme has one workspace.
+
+    Raises
+    ------
+    TypeError
+        For anything that is not a solution or not an estimator.
     """
-    chosen = estimator if estimator is not None else SplitEstimator()
+    if not isinstance(solution, Solution):
+        raise TypeError(
+            f"solution: expected a Solution, as solve(…) returns it, got {_named(solution)}; "
+            "certify(problem, …) solves and estimates"
+        )
+    chosen = _estimator(estimator)
     with _LOCKS.setdefault(solution.semidiscretization, RLock()):
         return chosen.run(solution.semidiscretization, solution.nodes(), solution.stepper.order)
 
@@ -157,7 +167,7 @@ def certify(
     ValueError, TypeError, NonFiniteError
         As `solve`.
     """
-    chosen = estimator if estimator is not None else SplitEstimator()
+    chosen = _estimator(estimator)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
@@ -206,11 +216,15 @@ def _prepare(
     initial_correction: bool | Reconstruction,
 ) -> Solution:
     """Everything that is known before the first step."""
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem: expected a Problem, got {_named(problem)}")
     if dt is not None and cfl is not None:
         raise TypeError("solve: expected either dt or cfl, got both")
     for name, value in (("dt", dt), ("cfl", cfl)):
-        if value is not None and not (np.isfinite(value) and value > 0.0):
-            raise ValueError(f"{name}: expected a positive finite number, got {value}")
+        _check_positive(name, value)
+    _check_objects(stepper, flux, penalty, initial_correction)
+    if isinstance(degree, (float, np.floating)) and float(degree).is_integer():
+        degree = int(degree)  # like the numbers of cells: 2.0 is a whole number
     semi = Semidiscretization(problem, cells, degree, flux, penalty)
     projection = initial_projection(semi)
     limits = StepLimits(
@@ -229,6 +243,49 @@ def _prepare(
         initial = initial_corrected(semi, rule.bind(semi), implicit)
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
+
+
+def _estimator(given: Estimator | None) -> Estimator:
+    """The estimator, or the default one."""
+    if given is None:
+        return SplitEstimator()
+    _check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
+    return given
+
+
+def _check_objects(stepper: object, flux: object, penalty: object, initial_correction: object) -> None:
+    """Raise TypeError for what is not the object that an extension point takes."""
+    if stepper is not None:
+        _check_methods("stepper", stepper, "a stepper such as ExplicitRungeKutta(RK4)", "step", "order")
+    if isinstance(flux, type) or not callable(flux):
+        raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {_named(flux)}")
+    if penalty is not None:
+        _check_methods("penalty", penalty, "a penalty such as InteriorPenalty(10.0)", "coefficient")
+    if not isinstance(initial_correction, bool):
+        rule = "True, False or a reconstruction such as Siac()"
+        _check_methods("initial_correction", initial_correction, rule, "bind")
+
+
+def _check_methods(name: str, given: object, expected: str, *attributes: str) -> None:
+    """Raise TypeError for a class, and for an object without one of the attributes."""
+    if isinstance(given, type) or not all(hasattr(given, attribute) for attribute in attributes):
+        raise TypeError(f"{name}: expected {expected}, got {_named(given)}")
+
+
+def _check_positive(name: str, value: object) -> None:
+    if value is None:
+        return
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: expected a number, got {_named(value)}")
+    if not (np.isfinite(value) and value > 0.0):
+        raise ValueError(f"{name}: expected a positive finite number, got {value}")
+
+
+def _named(given: object) -> str:
+    """What was passed, for messages: numbers and words themselves, classes and objects by name."""
+    if given is None or isinstance(given, (str, bool, int, float, np.generic)):
+        return repr(given)
+    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
 
 
 def _stream(solution: Solution, progress: bool) -> Iterator[Node]:

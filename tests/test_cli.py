@@ -24,6 +24,18 @@ def test_problems_lists_every_name(capsys):
     assert all(len(line.split()) > 3 for line in lines)
 
 
+def test_reader_that_has_seen_enough():
+    """The other end of the pipe is closed before anything is written, as `head` may do."""
+    for arguments in (["problems"], ["certify", "linear_advection_diffusion", *SMALL]):
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-m", "stfem", *arguments]
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+        os.close(writing)
+        assert done.returncode == 1
+        assert done.stderr == b""
+
+
 def test_certify_prints_the_bound_and_writes_files(tmp_path, capsys):
     arguments = ["--eps", "1e-4", "--dim", "1", "--cells", "8", "--degree", "1", "--final-time", "0.1"]
     files = ["--json", str(tmp_path / "e.json"), "--plot", str(tmp_path / "e.png")]
@@ -47,6 +59,7 @@ def test_certify_prints_the_bound_and_writes_files(tmp_path, capsys):
         (["viscous_burgers", "--degree", "-1"], "degree: expected 0 to 5, got -1"),
         (["viscous_burgers", "--degree", "9"], "degree: expected 0 to 5, got 9"),
         (["burgers_cole_hopf", "--dim", "1"], "got dim"),
+        (["burgers_cole_hopf", "--dim", "2"], "since burgers_cole_hopf has no dim, got dim 2"),
     ],
 )
 def test_bad_arguments_are_explained(arguments, message, capsys):

@@ -249,12 +249,75 @@ def test_progress(capsys):
         ({"degree": -1}, ValueError, "degree: expected 0 to 5, got -1"),
         ({"degree": 9}, ValueError, "degree: expected 0 to 5, got 9"),
         ({"cells": 0}, ValueError, "cells"),
+        ({"cells": 8.5}, TypeError, "cells: expected whole numbers, got 8.5"),
+        ({"degree": 1.5}, TypeError, "degree: expected a whole number, got 1.5"),
+        ({"degree": math.nan}, TypeError, "degree: expected a whole number, got nan"),
+        ({"dt": "a"}, TypeError, "dt: expected a number, got 'a'"),
+        ({"cfl": "a"}, TypeError, "cfl: expected a number, got 'a'"),
+        ({"dt": True}, TypeError, "dt: expected a number, got True"),
+        ({"flux": "upwind"}, TypeError, r"flux: expected a function such as .*flux_upwind, got 'upwind'"),
+        ({"flux": InteriorPenalty}, TypeError, "flux: expected .*, got the class InteriorPenalty"),
+        ({"penalty": 1.0}, TypeError, r"penalty: expected .* such as InteriorPenalty\(10.0\), got 1.0"),
+        ({"initial_correction": "yes"}, TypeError, r"initial_correction: expected .*Siac\(\), got 'yes'"),
+        ({"initial_correction": None}, TypeError, "initial_correction: expected .*, got None"),
+        ({"initial_correction": Siac}, TypeError, "initial_correction: expected .*, got the class Siac"),
+        ({"stepper": "RK4"}, TypeError, r"stepper: expected .* ExplicitRungeKutta\(RK4\), got 'RK4'"),
+        ({"stepper": RK4}, TypeError, r"stepper: expected .*\(RK4\), got a ButcherTableau"),
+        (
+            {"stepper": ExplicitRungeKutta},
+            TypeError,
+            "stepper: expected .*, got the class ExplicitRungeKutta",
+        ),
     ],
 )
 def test_wrong_options(options, error, message):
     for verb in (solve, certify):
         with pytest.raises(error, match=message):
             verb(linear_advection_diffusion(1, 0.0, 0.1), **{"cells": 4, "degree": 1, **options})
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (equations.Burgers(1), "a Burgers"),
+        (SplitEstimator(), "a SplitEstimator"),
+        (None, "None"),
+        (linear_advection_diffusion, "a function"),
+        (Problem, "the class Problem"),
+    ],
+)
+def test_what_is_no_problem(given, named):
+    for verb in (solve, certify):
+        with pytest.raises(TypeError, match=f"problem: expected a Problem, got {named}$"):
+            verb(given, cells=4, degree=1)
+
+
+def test_what_is_no_solution_or_no_estimator():
+    problem = linear_advection_diffusion(1, 0.0, 0.1)
+    solution = solve(problem, cells=4, degree=1)
+    for given, named in ((problem, "a Problem"), (SplitEstimator(), "a SplitEstimator"), (None, "None")):
+        with pytest.raises(TypeError, match=rf"solution: expected a Solution.*, got {named}; certify"):
+            estimate(given)
+    with pytest.raises(TypeError, match="solution: expected a Solution"):
+        estimate(SplitEstimator(), solution)
+    for given, named in (
+        ("split", "'split'"),
+        (SplitEstimator, "the class SplitEstimator"),
+        (Siac(), "a Siac"),
+        (solution, "a Solution"),
+    ):
+        message = rf"estimator: expected an estimator such as SplitEstimator\(\), got {named}$"
+        with pytest.raises(TypeError, match=message):
+            estimate(solution, given)
+        with pytest.raises(TypeError, match=message):
+            certify(problem, cells=4, degree=1, estimator=given)
+
+
+def test_whole_numbers_may_be_floats():
+    problem = linear_advection_diffusion(1, 0.0, 0.1)
+    plain = certify(problem, cells=8, degree=2)
+    for cells, degree in ((8.0, 2.0), (np.int64(8), np.float64(2.0)), ((8.0,), 2)):
+        assert certify(problem, cells=cells, degree=degree).bound == plain.bound
 
 
 def test_certificate_is_an_estimate_with_its_solution():

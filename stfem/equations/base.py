@@ -114,9 +114,12 @@ class Equation(ABC):
 def diffusion_matrix(diffusion: object, dim: int) -> Array:
     """D as a checked ``(d, d)`` array."""
     try:
-        given = np.array(diffusion, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"diffusion: expected a number or a matrix, got {diffusion!r}") from None
+        numbers = np.asarray(diffusion)
+    except ValueError:  # rows of different lengths
+        numbers = np.array(None)
+    if numbers.dtype.kind not in "iuf":
+        raise TypeError(f"diffusion: expected a number or a matrix, got {diffusion!r}")
+    given = numbers.astype(np.float64)
     matrix = np.diag(np.full(dim, given)) if given.ndim == 0 else given
     if matrix.shape != (dim, dim):
         raise ValueError(

@@ -101,9 +101,7 @@ class DiffusivePSystem(Equation):
             relative_entropy=self._relative_entropy,
             relative_entropy_bound=(2.0 / self.lower**3, *ones),
             state_set=(np.concatenate([[self.lower], -free]), np.concatenate([[self.upper], free])),
-            assumptions=(
-                f"the specific volume of the solution is assumed to stay in [{self.lower:g}, {self.upper:g}]",
-            ),
+            assumptions=(f"the specific volume of the solution stays in [{self.lower:g}, {self.upper:g}]",),
         )
 
     def _residual_weight(self, u: Array) -> Array:

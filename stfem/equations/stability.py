@@ -13,9 +13,9 @@ __all__ = ["Growth", "GrowthForm", "Stability"]
 
 @dataclass(frozen=True, eq=False)
 class GrowthForm:
-    """One candidate for the rate 2μ (T4.1).
+    """One candidate for the rate 2μ (T4.1), affine in ∇û, in given data and in the source.
 
-    Σ_{c,i} gradient[c, i] ∂_iû_c + Σ coefficient · data + Σ_c source[c] g_c.
+        Σ_{c,i} gradient[c, i] ∂_iû_c + Σ coefficient · data + Σ_c source[c] g_c
 
     Attributes
     ----------

@@ -12,6 +12,9 @@ import numpy as np
 
 from stfem.spaces.stencil import Array
 
+#: True errors are computed too, and may exceed a sharp bound by this fraction of it.
+_ROUNDING = 1e-6
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
@@ -85,6 +88,19 @@ class Estimate:
         """bound_energy / error_energy."""
         return _ratio(self.bound_energy, self.error_energy)
 
+    @property
+    def _contradicted(self) -> bool:
+        """Whether a true error exceeds its bound, beyond what quadrature and round-off explain."""
+        pairs = (
+            (self.bound, self.error),
+            (self.bound_final, self.error_final),
+            (self.bound_energy, self.error_energy),
+        )
+        return any(
+            bound is not None and error is not None and error > (1.0 + _ROUNDING) * bound
+            for bound, error in pairs
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and strings, ready for JSON."""
         result: dict[str, Any] = {}
@@ -114,6 +130,7 @@ class Estimate:
         def number(value: float | None) -> str:
             return "unknown" if value is None else f"{value:.4e}"
 
+        sizes = {name: value for name, value in self.parts.items() if name != "temporal"}
         lines = [
             f"bound   sup ‖u−û‖      {number(self.bound)}   true {number(self.error)}"
             f"   effectivity {_short(self.effectivity)}",
@@ -121,12 +138,20 @@ class Estimate:
             f"bound   energy norm    {number(self.bound_energy)}   true {number(self.error_energy)}",
             f"inside  ‖u−u_h‖ at T   [{self.enclosure[0]:.4e}, {self.enclosure[1]:.4e}]"
             f"   true {number(self.error_dg)}",
-            "parts   " + "  ".join(f"{name} {value:.3g}" for name, value in self.parts.items()),
-            "guaranteed" if self.guaranteed else "not guaranteed: " + "; ".join(self.unproved),
+            "parts   " + "  ".join(f"{name} {value:.3g}" for name, value in sizes.items()),
         ]
+        if "temporal" in self.parts:
+            percent = 100.0 * min(1.0, self.parts["temporal"])  # an estimate, which may exceed the whole
+            lines.append(f"        interpolation in time {percent:.2f} % of the hyperbolic part")
+        lines.append("guaranteed" if self.guaranteed else "not guaranteed: " + "; ".join(self.unproved))
         taken = [sentence for sentence in self.assumptions if sentence not in self.unproved]
         if taken:
-            lines.append("assuming " + "; ".join(taken))
+            lines.append("assuming that " + "; ".join(taken))
+        if self._contradicted:
+            lines.append(
+                "effectivity below 1: exact is not a solution of this problem, or the bound is wrong "
+                "– please report"
+            )
         return "\n".join(lines)
 
 

@@ -6,7 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from stfem.problems.arguments import checked_number
+
 __all__ = ["Torus"]
+
+#: Side lengths: the volume of three of them, and the square of its inverse, must stay finite.
+_SHORTEST, _LONGEST = 1e-60, 1e60
 
 
 @dataclass(frozen=True)
@@ -16,24 +23,24 @@ class Torus:
     Parameters
     ----------
     lengths : sequence of float, or float (d = 1)
-        Side lengths L_i > 0 (unit of length).
+        One to three side lengths L_i, from 1e-60 to 1e60 (unit of length).
 
     Raises
     ------
     ValueError, TypeError
-        For lengths that are not positive, finite numbers.
+        For lengths that are no numbers or out of range, and for more than three of them.
     """
 
     lengths: tuple[float, ...]
 
     def __init__(self, lengths: Sequence[float] | float) -> None:
-        given = (lengths,) if isinstance(lengths, (int, float)) else lengths
+        given = (lengths,) if isinstance(lengths, (int, float, np.number)) else lengths
         try:
-            sides = tuple(float(length) for length in given)
-        except (TypeError, ValueError):
+            sides = tuple(checked_number("lengths", side, "positive,", _SHORTEST, _LONGEST) for side in given)
+        except TypeError:
             raise TypeError(f"lengths: expected numbers, got {lengths!r}") from None
-        if not sides or not all(math.isfinite(side) and side > 0.0 for side in sides):
-            raise ValueError(f"lengths: expected positive finite numbers, got {lengths!r}")
+        if len(sides) not in (1, 2, 3):
+            raise ValueError(f"lengths: expected positive numbers, one to three of them, got {len(sides)}")
         object.__setattr__(self, "lengths", sides)
 
     @property

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.data import Data, as_data, checked_function
+from stfem.data import Constant, Data, as_data, checked_function
 from stfem.data.base import Array
 from stfem.data.callables import real_array
+from stfem.data.constant import as_number
 from stfem.equations import Equation
 from stfem.problems.arguments import LARGEST, checked_number
 from stfem.problems.domain import Torus
@@ -40,7 +41,7 @@ class Problem:
         T > 0, from 1e-100 to 1e100.
     source : float, Data, callable g(x, t), or one per component, optional
         Attribute: tuple of m Data, zero by default.
-    exact : Data, tuple of m Data, ExactData, or callable u(x, t), optional
+    exact : float, Data, tuple of m of these, ExactData, or callable u(x, t), optional
         Exact solution, if known; as attribute with values of shape (m, ...). Errors against Data need no
         quadrature and are much cheaper.
     exact_gradient : callable, optional
@@ -135,11 +136,13 @@ def _exact(given: object, dim: int, components: int) -> Field:
     if isinstance(given, Data):
         given = ExactData([given])
     elif isinstance(given, (tuple, list)):
-        given = ExactData(given)
-    if not isinstance(given, ExactData):
-        if not callable(given):
-            raise TypeError(f"exact: expected a callable or Data, got {type(given).__name__}")
-        return checked_function(given, dim, components, "exact")
+        numbers = [as_number(entry) for entry in given]
+        entries = zip(numbers, given, strict=True)
+        given = ExactData([entry if n is None else Constant(n, dim) for n, entry in entries])
+    elif not isinstance(given, ExactData):
+        if callable(given):
+            return checked_function(given, dim, components, "exact")
+        given = ExactData(as_data(given, dim, components, "exact"))
     if given.dim != dim or given.entries.shape != (components,):
         got = f"{given.entries.shape} and dimension {given.dim}"
         raise ValueError(f"exact: expected data of shape ({components},) and dimension {dim}, got {got}")

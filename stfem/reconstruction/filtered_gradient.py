@@ -8,6 +8,7 @@ import numpy as np
 
 from stfem.reconstruction.kernel import filter_stencil
 from stfem.reconstruction.node import NodeReconstruction
+from stfem.reconstruction.siac import check_order
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array, Stencil, apply_term
@@ -26,12 +27,12 @@ class SiacFilteredGradient:
     Parameters
     ----------
     order
-        Spline order ℓ ≥ 2. Default q + 1 as in the paper, at least 2.
+        Spline order ℓ, from 2 to 20. Default q + 1 as in the paper, at least 2.
 
     Raises
     ------
-    ValueError
-        For ℓ < 2 (the all-L² member of the flux family needs û ∈ H²).
+    ValueError, TypeError
+        For another order, see `Siac`.
 
     References
     ----------
@@ -41,8 +42,7 @@ class SiacFilteredGradient:
     order: int | None = None
 
     def __post_init__(self) -> None:
-        if self.order is not None and self.order < 2:
-            raise ValueError(f"order: expected a spline order >= 2, got {self.order}")
+        check_order(self.order)
 
     def bind(self, semidiscretization: Semidiscretization) -> BoundFilteredGradient:
         """Filter matrices for one grid and degree."""

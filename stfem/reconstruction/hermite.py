@@ -51,9 +51,7 @@ class Hermite:
         return self.nodes - 2 - self.look_ahead
 
     def modes(self, times: Sequence[float], start: float, stop: float) -> tuple[Array, Array]:
-        """Matrices from node data to orthonormal Legendre modes in time of the interpolant and of its.
-
-        Derivative.
+        """Matrices from node data to orthonormal Legendre modes of the interpolant and of its derivative.
 
         Parameters
         ----------

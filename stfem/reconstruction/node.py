@@ -74,7 +74,7 @@ class BoundReconstruction(Protocol):
         ...
 
     def field(self, u: Array) -> Array:
-        """Û of one coefficient array ``(m, q+1, …, N…)``."""
+        """û of one coefficient array ``(m, q+1, …, N…)``."""
         ...
 
 
@@ -88,7 +88,7 @@ class RowReconstruction(BoundReconstruction, Protocol):
     norms: FilterNorms
 
     def field(self, u: Array, rows: slice | None = None) -> Array:
-        """Û on a range of rows of cells of the scheme."""
+        """û on a range of rows of cells of the scheme."""
         ...
 
     def flux(self, u: Array, rows: slice | None = None) -> tuple[Array, ...]:

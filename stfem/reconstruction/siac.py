@@ -14,12 +14,13 @@ from stfem.spaces.stencil import Array, Term, apply_term, cell_rows, refined_row
 from stfem.spaces.tensor import refined
 from stfem.timestepping import Node
 
+#: Entries of the filter are exact fractions; their size, and the seconds they take, grow with the order.
+MAX_ORDER = 20
+
 
 @dataclass(frozen=True)
 class Siac:
-    """û = K_h * u_h, d̃ = K_h * σ_h with one and the same kernel for the value and all derivatives.
-
-    Labels: T2, T2.1.
+    """û = K_h * u_h, d̃ = K_h * σ_h with one and the same kernel for the value and all derivatives (T2, T2.1).
 
     The kernel consists of 2q + 1 central B-splines of order ℓ in each direction and reproduces polynomials of
     degree 2q; it may be wider than the torus (circulant sums). û is a polynomial of degree q + ℓ per
@@ -28,13 +29,14 @@ class Siac:
     Parameters
     ----------
     order
-        Spline order ℓ ≥ 2. Default: the smallest even number ≥ q + 2, for which û is polynomial on the cells
-        themselves; odd orders work on half cells.
+        Spline order ℓ, from 2 to 20. Default: the smallest even number ≥ q + 2, for which û is polynomial on
+        the cells themselves; odd orders work on half cells.
 
     Raises
     ------
-    ValueError
-        For ℓ < 2 (the all-L² member of the flux family needs û ∈ H²).
+    ValueError, TypeError
+        For ℓ < 2 (the all-L² member of the flux family needs û ∈ H²), and for ℓ > 20 (the exact rational
+        coefficients would take long).
 
     References
     ----------
@@ -44,8 +46,7 @@ class Siac:
     order: int | None = None
 
     def __post_init__(self) -> None:
-        if self.order is not None and self.order < 2:
-            raise ValueError(f"order: expected a spline order >= 2, got {self.order}")
+        check_order(self.order)
 
     def order_for(self, degree: int) -> int:
         """Spline order used for polynomial degree q."""
@@ -54,6 +55,18 @@ class Siac:
     def bind(self, semidiscretization: Semidiscretization) -> BoundSiac:
         """Filter matrices for one grid and degree."""
         return BoundSiac(semidiscretization, self.order_for(semidiscretization.degree))
+
+
+def check_order(order: object) -> None:
+    """Raise unless a spline order is None or a whole number from 2 to `MAX_ORDER`."""
+    if order is None:
+        return
+    if isinstance(order, bool) or not isinstance(order, (int, np.integer)):
+        raise TypeError(f"order: expected a whole number, got {order!r}")
+    if order < 2:
+        raise ValueError(f"order: expected a spline order >= 2, got {order}")
+    if order > MAX_ORDER:
+        raise ValueError(f"order: expected a spline order <= {MAX_ORDER}, got {order}")
 
 
 class BoundSiac:

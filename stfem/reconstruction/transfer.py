@@ -19,10 +19,7 @@ def restriction_matrix(degree: int, fine_degree: int, pieces: int) -> Array:
 
 
 def restrict(field: Array, cells: tuple[int, ...], degree: int, reconstruction: BoundReconstruction) -> Array:
-    """L² projection of modes on the (possibly split) cells of a reconstruction to modes of degree q on the.
-
-    Cells.
-    """
+    """L² projection from the (possibly split) cells of a reconstruction to modes of degree q on the cells."""
     dim = len(cells)
     for i, count in enumerate(cells):
         modes = mode_axis(field, i, dim)

@@ -89,10 +89,7 @@ class Diffusion:
 
     @cached_property
     def inverse(self) -> Array:
-        """D⁺, the inverse on range(D); entry by entry for a diagonal D.
-
-        However different its entries are in size.
-        """
+        """D⁺, the inverse on range(D); entry by entry for a diagonal D, whatever the range of their sizes."""
         if self.diagonal:
             entries = np.diag(self.matrix)
             with np.errstate(over="ignore"):  # the square of a flux beside a denormal entry vanishes

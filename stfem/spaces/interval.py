@@ -26,10 +26,7 @@ def end_values(degree: int, derivative: int = 0) -> tuple[Array, Array]:
 
 
 def transport(degree: int, minus: float, plus: float) -> Stencil:
-    """−(DG form of ∂_x(bu)) on unit cells for the numerical flux ``minus·u⁻ + plus·u⁺``.
-
-    Where minus + plus = b.
-    """
+    """−(DG form of ∂_x(bu)) on unit cells for the numerical flux ``minus·u⁻ + plus·u⁺``, minus + plus = b."""
     left, right = end_values(degree)
     stiffness = (minus + plus) * derivative_matrix(degree).T  # ∫ b φ_k φ_j'
     own = stiffness - minus * np.outer(right, right) + plus * np.outer(left, left)

@@ -112,6 +112,13 @@ def test_polynomial_velocity() -> None:
         ({"velocity": (1.0, 2.0), "diffusion": -1e-300}, ValueError, "semi-definite"),
         ({"velocity": (1.0, 2.0), "diffusion": math.inf}, ValueError, "finite"),
         ({"velocity": (1.0, 2.0), "diffusion": "small"}, TypeError, "diffusion"),
+        ({"velocity": 1.0, "diffusion": "0.1"}, TypeError, "diffusion: expected a number .*, got '0.1'"),
+        ({"velocity": 1.0, "diffusion": None}, TypeError, "diffusion: expected a number .*, got None"),
+        (
+            {"velocity": (1.0, 2.0), "diffusion": [[1.0], [0.0, 1.0]]},
+            TypeError,
+            "diffusion: expected a number",
+        ),
     ],
 )
 def test_wrong_arguments(arguments, error, message) -> None:

@@ -30,7 +30,10 @@ def test_torus() -> None:
     for lengths in ((), (0.0,), (-1.0, 1.0), (math.inf,), (math.nan, 1.0)):
         with pytest.raises(ValueError, match="lengths: expected positive"):
             Torus(lengths)
-    for lengths in ("ab", None, ((1.0, 2.0),)):
+    for lengths in (1e-61, (1.0, 1e61), (1.0,) * 4):
+        with pytest.raises(ValueError, match=r"lengths: expected positive.*(from 1e-60 to 1e\+60|three)"):
+            Torus(lengths)
+    for lengths in ("ab", "1", ("1", 1.0), True, None, ((1.0, 2.0),), ((1.0,), (1.0, 2.0))):
         with pytest.raises(TypeError, match="lengths: expected numbers"):
             Torus(lengths)
 
@@ -42,6 +45,20 @@ def test_normalised_attributes() -> None:
     assert problem.exact is None
     with pytest.raises(AttributeError):
         problem.final_time = 2.0
+
+
+@pytest.mark.parametrize("exact", [0, 0.0, (0.0,), np.zeros(1), Constant(0.0, 1)])
+def test_exact_solutions_that_are_numbers(exact) -> None:
+    problem = line(initial=0.0, exact=exact)
+    np.testing.assert_array_equal(problem.exact(np.ones((1, 4)), 0.5), np.zeros((1, 4)))
+    np.testing.assert_array_equal(problem.exact_gradient(np.ones((1, 4)), 0.5), np.zeros((1, 1, 4)))
+
+
+def test_exact_state_of_a_system() -> None:
+    system = DiffusivePSystem(0.0, dim=1)
+    for exact in ((1.0, Constant(0.0, 1)), np.array([1.0, 0.0])):
+        problem = Problem(system, Torus(1.0), (1.0, 0.0), 1.0, exact=exact)
+        np.testing.assert_array_equal(problem.exact(np.ones((1, 2)), 0.5), [[1.0, 1.0], [0.0, 0.0]])
 
 
 @pytest.mark.parametrize("value", [1, 1.0, Constant(1.0, 2), lambda x: 1.0, lambda x: x[0] * 0 + 1])
@@ -83,7 +100,9 @@ def test_ones_per_component(value) -> None:
         ({"final_time": "1"}, TypeError, "final_time: expected a number"),
         ({"final_time": True}, TypeError, "final_time: expected a number, got True"),
         ({"exact": lambda x, t: np.ones(5)}, ValueError, "exact: expected"),
-        ({"exact": 3.0}, TypeError, "exact: expected a callable"),
+        ({"exact": 3.0}, ValueError, r"exact: expected the initial value .*, got \[3.\]"),
+        ({"exact": "u"}, TypeError, "exact: expected real numbers"),
+        ({"exact": math.nan}, ValueError, "exact: expected finite numbers"),
         (
             {"exact": lambda x, t: np.sin(PI2 * (x[0] - t)) + 1e-3},
             ValueError,

@@ -8,7 +8,7 @@ import pytest
 from stfem import Problem, Siac, Torus, equations
 from stfem.data import sine
 from stfem.problems import linear_advection_diffusion
-from stfem.reconstruction import NodeReconstruction, filter_stencil, prolong, restrict
+from stfem.reconstruction import NodeReconstruction, SiacFilteredGradient, filter_stencil, prolong, restrict
 from stfem.reconstruction.checks import continuity_defect, flux_continuity_defect
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
@@ -148,6 +148,17 @@ def test_default_order_is_even():
     assert Siac(3).order_for(1) == 3
     with pytest.raises(ValueError, match="spline order >= 2"):
         Siac(1)
+
+
+@pytest.mark.parametrize("rule", [Siac, SiacFilteredGradient])
+def test_orders_that_would_take_long_are_refused(rule):
+    rule(20)
+    for order in (21, 1000):
+        with pytest.raises(ValueError, match=f"order: expected a spline order <= 20, got {order}"):
+            rule(order)
+    for order in (3.5, 4.0, "4", True):
+        with pytest.raises(TypeError, match="order: expected a whole number, got"):
+            rule(order)
 
 
 def test_values_of_node_reconstruction_are_those_of_the_stencil():
