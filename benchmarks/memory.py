@@ -4,7 +4,7 @@
 
 Each run is a process of its own. Vectors (of the size of U_n) are counted by tracemalloc, which sees the
 arrays of numpy; the peak resident set size is the operating system's. Slabs stream, so that the memory
-of a run ten times as long must not grow. Writes results/memory.json and .md.
+of a run ten times as long must not grow. Writes results/performance_memory.json and .md.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tracemalloc
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import records
@@ -96,7 +97,7 @@ def measured(case: Case, traced: bool) -> dict[str, Any]:
     """What a fresh process says about a run."""
     code = f"import memory; memory.run(memory.Case(**{asdict(case)!r}), {traced})"
     output = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=records.RESULTS.parent
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=Path(__file__).parent
     )
     facts: dict[str, Any] = json.loads(output.stdout)
     return facts
@@ -129,7 +130,7 @@ def main() -> None:
         print(rows[-1], flush=True)
     table = records.markdown(rows)
     print(table)
-    name = "memory_quick" if quick else "memory"
+    name = "performance_memory" + ("_quick" if quick else "")
     records.write(name, {"quick": quick, "degree": DEGREE}, rows, table)
 
 
