@@ -101,6 +101,19 @@ def test_loss_of_sharpness(script, tmp_path, monkeypatch, capsys):
     assert "target" in capsys.readouterr().out
 
 
+def test_choices(script, tmp_path, monkeypatch):
+    module = script("choices")
+    monkeypatch.setattr(module, "PROBLEMS", {"Burgers": viscous_burgers})
+    monkeypatch.setattr(sys, "argv", ["choices", "--quick"])
+    module.main()
+    rows = json.loads((tmp_path / "performance_choices_quick.json").read_text())["rows"]
+    found = {row["choice"]: row for row in rows}
+    assert list(found) == list(module.CHOICES)
+    assert found["default"]["bound / default"] == 1.0
+    assert found["spacing=1"]["slabs"] == found["default"]["steps"] > found["default"]["slabs"]
+    assert found["Siac(order=2)"]["bound"] != found["default"]["bound"]
+
+
 def test_reference_of_sharpness_takes_no_short_cut(script, monkeypatch):
     module = script("sharpness")
     problem = viscous_burgers(2, 1e-2, 0.02)
