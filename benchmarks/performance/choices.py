@@ -37,7 +37,7 @@ CHOICES = {
     "Siac(order=3)": SplitEstimator(Siac(3)),
     "Siac(order=6)": SplitEstimator(Siac(6)),
 }
-EPS, DEGREE, CELLS, QUICK_CELLS, REPEATS = 1e-2, 2, 64, 4, 3
+EPS, DEGREE, CELLS, QUICK_CELLS, REPEATS = 1e-2, 2, 32, 4, 3
 
 
 def rows(cells: int, repeats: int) -> Iterator[dict[str, Any]]:
