@@ -43,5 +43,10 @@ myst_substitutions = {
     "benchmark_tables": _tables("*.md", without="performance_*.md"),
     "performance_rhs": _tables("performance_rhs*.md"),
     "performance_steps": _tables("performance_steps*.md"),
+    "performance_estimate_kernels": _tables("performance_estimate_kernels*.md"),
+    "performance_estimate_runs": _tables("performance_estimate_runs*.md"),
+    "performance_sharpness": _tables("performance_sharpness*.md"),
+    "performance_choices": _tables("performance_choices*.md"),
+    "performance_memory": _tables("performance_memory*.md"),
     "demo_picture": _demo_picture(),
 }
