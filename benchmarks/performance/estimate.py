@@ -80,8 +80,9 @@ class Kernels:
                 self.reconstruction,
                 self.split.terms,
                 self.split.inverse_diffusion,
+                semi.grid.cells[0],
             ),
-            self.reconstruction.norms,
+            self.reconstruction,
             problem.source[0],
         )
         self.time_slab()
