@@ -1,5 +1,6 @@
 """Configuration of the documentation (Sphinx)."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -12,12 +13,24 @@ release = version = metadata["version"]
 author = "stfem developers"
 copyright = f"2026, {author}"
 
-extensions = ["myst_parser", "sphinx.ext.mathjax", "sphinx_copybutton"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_copybutton",
+]
+autosummary_generate = False  # numpydoc loads it, nothing here uses it
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath", "amsmath", "substitution", "deflist"]
 myst_heading_anchors = 3
 math_numfig = False
+smartquotes = False  # primes in formulas are no quotation marks
 html_theme = "pydata_sphinx_theme"
 html_title = "stfem"
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
@@ -50,3 +63,16 @@ myst_substitutions = {
     "performance_memory": _tables("performance_memory*.md"),
     "demo_picture": _demo_picture(),
 }
+
+
+def _escape_formulas(app, what, name, obj, options, lines: list[str]) -> None:
+    """Bars and stars in docstrings are parts of formulas, not markup, except in ``code``."""
+    for number, line in enumerate(lines):
+        parts = re.split(r"(`+[^`]*`+)", line)  # every second one is code
+        parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
+        lines[number] = "".join(parts)
+
+
+def setup(app) -> None:
+    """Before numpydoc, which makes markup of its own."""
+    app.connect("autodoc-process-docstring", _escape_formulas, priority=100)
