@@ -241,6 +241,8 @@ def _prepare(
         rule = Siac() if initial_correction is True else initial_correction
         implicit = getattr(chosen, "implicit", False)
         initial = initial_corrected(semi, rule.bind(semi), implicit)
+        # waves of the corrected state may be faster, next to a jump by far
+        limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
 

@@ -26,6 +26,8 @@ FIRST_PART = 1.0 / 64.0
 LARGEST = 32.0
 #: What slabs may add to the growth exponent of a run because each takes the largest rate in it.
 EXPONENT = 0.01
+#: Slabs after a larger spacing has made things worse before it is tried again.
+PAUSE = 64
 #: Part of a share that interpolation of a wave must explain to be taken for its cause.
 EXCESS = 0.3
 #: Multiple of the target that other causes may reach.
@@ -62,6 +64,7 @@ class NodeSelector:
         self._nodes, self._target, self._interpolant = nodes, target, interpolant
         self._final_time, self._step = final_time, 0.0
         self._fixed = spacing is not None
+        self._rest = 0  # slabs before K may be tried out again
         self._growth: tuple[float, float] | None = None  # time and 2μ of the slab before
         self._excess: tuple[int, float] | None = None  # spacing and share where waves do not explain it
         self.spacing = self.wanted = spacing or 1
@@ -143,14 +146,16 @@ class NodeSelector:
         """K where something else than interpolation of a wave holds the share up.
 
         Round-off in differences of U falls with K, and noise of single steps is worst at K = 1; so K grows as
-        long as that helps.
+        long as that helps, and is left alone for a while where it did not.
         """
         before, self._excess = self._excess, (steps, share)
-        if steps == 1 or (before is not None and steps > before[0] and share < before[1]):
-            return max(steps + 1, int(GROWTH * steps))
+        self._rest -= 1
         if before is not None and steps > before[0]:
+            if share < before[1]:
+                return max(steps + 1, int(GROWTH * steps))
+            self._rest = PAUSE
             return before[0]
-        return self.wanted
+        return max(2, self.wanted) if steps == 1 and self._rest < 0 else self.wanted
 
 
 def _phase(rates: Array) -> float:
