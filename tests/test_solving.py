@@ -250,6 +250,7 @@ def test_progress(capsys):
         ({"degree": 9}, ValueError, "degree: expected 0 to 5, got 9"),
         ({"cells": 0}, ValueError, "cells"),
         ({"cells": 8.5}, TypeError, "cells: expected whole numbers, got 8.5"),
+        ({"cells": math.inf}, TypeError, "cells: expected whole numbers, got inf"),
         ({"degree": 1.5}, TypeError, "degree: expected a whole number, got 1.5"),
         ({"degree": math.nan}, TypeError, "degree: expected a whole number, got nan"),
         ({"dt": "a"}, TypeError, "dt: expected a number, got 'a'"),

@@ -45,7 +45,7 @@ class TensorGrid:
         for count in counts:
             try:
                 number = int(count)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise TypeError(f"cells: expected whole numbers, got {cells!r}") from None
             if number != count or isinstance(count, bool):
                 raise TypeError(f"cells: expected whole numbers, got {cells!r}")
