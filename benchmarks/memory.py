@@ -128,10 +128,9 @@ def main() -> None:
     for case in QUICK if quick else CASES:
         rows.append(row(case))
         print(rows[-1], flush=True)
-    table = records.markdown(rows)
-    print(table)
-    name = "performance_memory" + ("_quick" if quick else "")
-    records.write(name, {"quick": quick, "degree": DEGREE}, rows, table)
+        name = "performance_memory" + ("_quick" if quick else "")
+        records.write(name, {"quick": quick, "degree": DEGREE}, rows, records.markdown(rows))
+    print(records.markdown(rows))
 
 
 if __name__ == "__main__":

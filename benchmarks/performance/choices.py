@@ -77,14 +77,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a small grid, a few seconds")
     quick = parser.parse_args().quick
     cells, repeats = (QUICK_CELLS, 1) if quick else (CELLS, REPEATS)
+    parameters = {"quick": quick, "eps": EPS, "degree": DEGREE, "cells": cells, "repeats": repeats}
     results = []
     for row in rows(cells, repeats):
         results.append(row)
         print(row, flush=True)
-    table = records.markdown(results)
-    print(table)
-    parameters = {"quick": quick, "eps": EPS, "degree": DEGREE, "cells": cells, "repeats": repeats}
-    records.write(timing.name("performance_choices", quick), parameters, results, table)
+        records.write(
+            timing.name("performance_choices", quick), parameters, results, records.markdown(results)
+        )
+    print(records.markdown(results))
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ COARSE = (16, 32, 64, 128)
 GRIDS = {1e-4: (*COARSE, 256), 0.0: COARSE, 1e-2: COARSE}
 QUICK_GRIDS = dict.fromkeys(GRIDS, (4, 8))
 #: Runs on grids finer than this are cut after so many steps.
-FINE, FINE_STEPS = 128, 256
+FINE, FINE_STEPS = 128, 32
 #: Growth is compared from here on; coarser grids are ruled by the calls of numpy.
 COARSEST = 32
 
@@ -279,16 +279,16 @@ def main() -> None:
         for row in parts[part]():
             results.append(row)
             print(row, flush=True)
-        table = records.markdown(results)
-        print(table)
+            # after every row: the last ones take minutes
+            records.write(
+                timing.name(f"performance_estimate_{part}", quick),
+                {"quick": quick, "threads": 1, "kernels": timing.kernels()},
+                results,
+                records.markdown(results),
+            )
+        print(records.markdown(results))
         if part == "runs":
             report(results)
-        records.write(
-            timing.name(f"performance_estimate_{part}", quick),
-            {"quick": quick, "threads": 1, "kernels": timing.kernels()},
-            results,
-            table,
-        )
 
 
 if __name__ == "__main__":
