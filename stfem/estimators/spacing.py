@@ -26,6 +26,8 @@ FIRST_PART = 1.0 / 64.0
 LARGEST = 32.0
 #: What slabs may add to the growth exponent of a run because each takes the largest rate in it.
 EXPONENT = 0.01
+#: Factor by which a larger spacing must lower the error to be worth growing further.
+HELPS = 0.7
 #: Slabs after a larger spacing has made things worse before it is tried again.
 PAUSE = 64
 #: Part of a share that interpolation of a wave must explain to be taken for its cause.
@@ -66,7 +68,7 @@ class NodeSelector:
         self._fixed = spacing is not None
         self._rest = 0  # slabs before K may be tried out again
         self._growth: tuple[float, float] | None = None  # time and 2μ of the slab before
-        self._excess: tuple[int, float] | None = None  # spacing and share where waves do not explain it
+        self._excess: tuple[int, float] | None = None  # spacing and error where waves do not explain it
         self.spacing = self.wanted = spacing or 1
         self.steps = 0
         self._numbers: dict[float, int] = {}  # of the nodes passed on that no measured slab has left behind
@@ -122,40 +124,52 @@ class NodeSelector:
         steps = self._numbers[slab.stop] - self._numbers.pop(slab.start)
         if self._fixed:
             return
-        self.wanted = self._for_share(steps, share, residual, rates)
+        self.wanted = self._for_share(slab, steps, share, residual, rates)
         before, self._growth = self._growth, (slab.midpoint, growth)
         if before is not None and growth != before[1]:
             slope = abs(growth - before[1]) / (slab.midpoint - before[0])
             longest = 4.0 * EXPONENT / (slope * self._final_time)
             self.wanted = max(1, min(self.wanted, int(min(steps * longest / slab.duration, LARGEST * steps))))
 
-    def _for_share(self, steps: int, share: float, residual: float, rates: Array) -> int:
+    def _for_share(self, slab: Slab, steps: int, share: float, residual: float, rates: Array) -> int:
         """K that the errors of interpolation allow."""
         degree = self._interpolant.degree
         size, phase = float(np.linalg.norm(rates)), _phase(rates)
         told = size > 0.0 and residual > 0.0
         expected = defect_factor(degree) * phase**degree * size / residual if told else share
+        usual = int(steps * SAFETY * (self._target / share) ** (1.0 / degree)) if share > 0.0 else steps
         if expected <= EXCESS * share and share > TOLERATED * self._target:
-            return self._against_excess(steps, share)
+            return self._against_excess(steps, share * residual / slab.duration**0.5, max(1, usual))
         self._excess = None
         known = share if expected > EXCESS * share else expected
         factor = SAFETY * (self._target / known) ** (1.0 / degree) if known > 0.0 else LARGEST
         return max(1, int(steps * min(factor, LARGEST)))
 
-    def _against_excess(self, steps: int, share: float) -> int:
+    def _against_excess(self, steps: int, error: float, usual: int) -> int:
         """K where something else than interpolation of a wave holds the share up.
 
         Round-off in differences of U falls with K, and noise of single steps is worst at K = 1; so K grows as
-        long as that helps, and is left alone for a while where it did not.
+        long as that helps much, and is left alone for a while where it did not.
+
+        Parameters
+        ----------
+        steps
+            K of the measured slab.
+        error
+            Of interpolation in time, per √time.
+        usual
+            What the share asks for otherwise.
         """
-        before, self._excess = self._excess, (steps, share)
+        before, self._excess = self._excess, (steps, error)
         self._rest -= 1
         if before is not None and steps > before[0]:
-            if share < before[1]:
+            if error < HELPS * before[1]:
                 return max(steps + 1, int(GROWTH * steps))
             self._rest = PAUSE
             return before[0]
-        return max(2, self.wanted) if steps == 1 and self._rest < 0 else self.wanted
+        if before is not None and steps == before[0]:
+            return max(2, self.wanted) if steps == 1 and self._rest < 0 else self.wanted
+        return 2 if steps == 1 and self._rest < 0 else min(usual, steps)
 
 
 def _phase(rates: Array) -> float:
