@@ -4,7 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from stfem import data, equations, estimators, fluxes, problems, reconstruction, timestepping
 from stfem.estimators import Estimate, SplitEstimator
-from stfem.problems import Problem, Torus
+from stfem.problems import Box, Dirichlet, Domain, Neumann, Outflow, Problem, Robin, Torus, TotalFlux
 from stfem.reconstruction import Hermite, Siac
 from stfem.solution import Solution
 from stfem.solving import Certificate, certify, estimate, solve
@@ -16,15 +16,22 @@ except PackageNotFoundError:  # a source tree that is not installed
     __version__ = "0+unknown"
 
 __all__ = [
+    "Box",
     "Certificate",
+    "Dirichlet",
+    "Domain",
     "Estimate",
     "Hermite",
+    "Neumann",
     "NonFiniteError",
+    "Outflow",
     "Problem",
+    "Robin",
     "Siac",
     "Solution",
     "SplitEstimator",
     "Torus",
+    "TotalFlux",
     "certify",
     "data",
     "equations",

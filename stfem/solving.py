@@ -233,7 +233,7 @@ def _prepare(
         semi.convective_rate(projection),
         semi.transport_spectrum,
         (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
-        problem.equation.reaction.sup(0.0, problem.final_time, problem.domain.lengths),
+        semi.reaction_rate,
     )
     chosen = stepper if stepper is not None else limits.default_stepper()
     initial = projection

@@ -160,7 +160,7 @@ class _Run:
             initial.stability,
             initial.l1,
             initial.mean,
-            poincare_rate(equation.diffusion, self.problem.domain.lengths) if conserved else 0.0,
+            poincare_rate(equation.diffusion, self.grid.lengths) if conserved else 0.0,
             self.grid.measure,
             self.estimator.members,
         )

@@ -73,7 +73,10 @@ class Semidiscretization:
             raise ValueError(f"degree: expected 0 to {MAX_DEGREE}, got {degree}")
         equation = problem.equation
         self.problem, self.degree, self.flux = problem, int(degree), flux
-        self.grid = TensorGrid(problem.domain.lengths, cells)
+        grid = problem.domain.mesh(cells)
+        if not isinstance(grid, TensorGrid):
+            raise TypeError(f"domain: expected a Torus, got {problem.domain!r}")
+        self.grid = grid
         self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, penalty or InteriorPenalty())
         self.has_diffusion = bool(self.diffusion.terms) and any(equation.diffused)
         traces = linear_traces(equation, flux)
@@ -208,6 +211,11 @@ class Semidiscretization:
     def transport_spectrum(self) -> NDArray[np.complex128]:
         """Eigenvalues of the DG upwind operator for unit velocity on unit cells (sampled Fourier symbol)."""
         return np.asarray(np.linalg.eigvals(transport(self.degree, 1.0, 0.0).symbol(64)).ravel())
+
+    @property
+    def reaction_rate(self) -> float:
+        """Bound of |c|, in 1/time."""
+        return self.problem.equation.reaction.sup(0.0, self.problem.final_time, self.grid.lengths)
 
     def convective_rate(self, u: Array) -> float:
         """Largest Σ_i λ_i / h_i over all points, in 1/time.
