@@ -75,6 +75,21 @@ class Equation(ABC):
     def wave_speed(self, u: Array, x: Array, t: float, direction: int) -> Array:
         """Largest |eigenvalue| of f_i'(u), shape of u[0], in length/time."""
 
+    def normal_wave_speed(self, u: Array, x: Array, t: float, normals: Array) -> Array:
+        """Largest |eigenvalue| of Σ_i n_i f_i'(u), shape of u[0], for normals ``(d, …)``; in length/time.
+
+        Formed from `jacobian_product` column by column; a system may know a shorter way.
+        """
+        columns = []
+        for unit in np.eye(self.components):
+            direction = np.broadcast_to(unit.reshape(-1, *(1,) * (u.ndim - 1)), u.shape)
+            products = (n * self.jacobian_product(u, direction, x, t, i) for i, n in enumerate(normals))
+            columns.append(sum(products, np.zeros_like(u)))
+        if self.components == 1:
+            return np.asarray(np.abs(columns[0][0]))
+        matrices = np.moveaxis(np.stack(columns, axis=1), (0, 1), (-2, -1))
+        return np.asarray(np.abs(np.linalg.eigvals(matrices)).max(axis=-1))
+
     @property
     @abstractmethod
     def stability(self) -> Stability:

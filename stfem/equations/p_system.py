@@ -82,6 +82,9 @@ class DiffusivePSystem(Equation):
         tau = np.where(u[0] > 0.0, u[0], np.nan)
         return np.asarray(np.sqrt(2.0 / (tau * tau * tau)))
 
+    def normal_wave_speed(self, u: Array, x: Array, t: float, normals: Array) -> Array:
+        return self.wave_speed(u, x, t, 0)  # the same in every direction
+
     def probe_states(self, rng: np.random.Generator, count: int) -> Array:
         states = rng.uniform(-1.0, 1.0, (self.components, count))
         states[0] = rng.uniform(self.lower, self.upper, count)

@@ -1,0 +1,1 @@
+"""Discontinuous Galerkin right-hand sides and their matrices on unstructured meshes."""
