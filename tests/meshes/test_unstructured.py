@@ -100,7 +100,7 @@ def test_annulus_has_outward_normals_on_both_circles():
 
 
 def test_faulty_meshes_are_refused():
-    with pytest.raises(TypeError, match="expected one of scikit-fem's MeshLine1.*got MeshTri2"):
+    with pytest.raises(TypeError, match=r"expected one of scikit-fem's MeshLine1.*got MeshTri2"):
         from_skfem(skfem.MeshTri2.init_circle(1))
     flat = skfem.MeshTri(np.array([[0.0, 1.0, 2.0], [0.0, 0.0, 0.0]]), np.array([[0], [1], [2]]))
     with pytest.raises(ValueError, match="positive volume, got 1 with no volume"):
@@ -120,7 +120,7 @@ def test_periodic_sides_must_match():
     moved = mesh.p.copy()
     moved[1, (moved[0] == 1.0) & (np.abs(moved[1] - 0.4) < 0.1)] = 0.4
     spoiled = skfem.MeshTri(moved, mesh.t)
-    with pytest.raises(ValueError, match="match after a translation.*got 3 without a partner"):
+    with pytest.raises(ValueError, match=r"match after a translation.*got 3 without a partner"):
         from_skfem(spoiled, (0,))
     with pytest.raises(ValueError, match=r"directions from 0 to 1, got 2"):
         from_skfem(mesh, (2,))

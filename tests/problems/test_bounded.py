@@ -67,7 +67,7 @@ def test_every_side_of_a_box_needs_a_condition(boundary, message):
     ],
 )
 def test_faulty_boxes(lower, upper, error):
-    with pytest.raises(error, match="lower|upper"):
+    with pytest.raises(error, match=r"lower|upper"):
         Box(lower, upper, Dirichlet())
 
 
@@ -85,7 +85,7 @@ def test_facets_of_a_mesh_are_covered_exactly_once():
         Domain(mesh, {name: condition for name, condition in SIDES.items() if name != "top"})
     doubled = mesh.with_boundaries({"corner": lambda x: x[0] + x[1] < 0.6})
     with pytest.raises(
-        ValueError, match="boundary 'corner': expected one condition per facet.*'left' as well"
+        ValueError, match=r"boundary 'corner': expected one condition per facet.*'left' as well"
     ):
         Domain(doubled, SIDES | {"corner": Neumann()})
     empty = mesh.with_boundaries({"void": np.zeros(0, dtype=int)})
@@ -94,7 +94,7 @@ def test_facets_of_a_mesh_are_covered_exactly_once():
     inner = mesh.with_boundaries({"middle": np.flatnonzero(mesh.f2t[1] >= 0)})
     with pytest.raises(ValueError, match="boundary 'middle': expected boundary facets, got 8 of 8"):
         Domain(inner, SIDES | {"middle": Neumann()})
-    with pytest.raises(ValueError, match="got 4 of 4|got 2 of 2"):
+    with pytest.raises(ValueError, match=r"got 4 of 4|got 2 of 2"):
         Domain(mesh, SIDES, periodic=(0,))
     with pytest.raises(ValueError, match="without a name"):
         Domain(skfem.MeshTri(mesh.p, mesh.t), {})
@@ -102,7 +102,7 @@ def test_facets_of_a_mesh_are_covered_exactly_once():
 
 
 def test_domain_brings_its_cells():
-    with pytest.raises(TypeError, match="cells: expected none for a Domain.*got 3"):
+    with pytest.raises(TypeError, match=r"cells: expected none for a Domain.*got 3"):
         Domain(box_mesh("line", 3), Dirichlet()).mesh(3)
     with pytest.raises(TypeError, match="periodic: expected directions or pairs of names"):
         Domain(box_mesh("line", 3), Dirichlet(), periodic=(1.5,))
