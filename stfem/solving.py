@@ -15,13 +15,13 @@ from tqdm import tqdm
 from stfem.estimators import Estimate, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem
-from stfem.reconstruction import Reconstruction, Siac, initial_corrected, initial_projection
-from stfem.semidiscretization import Semidiscretization
+from stfem.reconstruction import Reconstruction, Siac, initial_corrected
+from stfem.semidiscretization import AnySemidiscretization, Semidiscretization, on_torus, semidiscretize
 from stfem.solution import Solution
 from stfem.timestepping import Node, StepLimits, Stepper
 
 #: One for every scheme in use.
-_LOCKS: WeakKeyDictionary[Semidiscretization, RLock] = WeakKeyDictionary()
+_LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
 #: Fraction of the linear stability limit that the automatic time step uses.
 DEFAULT_CFL = 0.8
 
@@ -37,7 +37,7 @@ class Estimator(Protocol):
 def solve(
     problem: Problem,
     *,
-    cells: int | tuple[int, ...],
+    cells: int | tuple[int, ...] | None = None,
     degree: int,
     dt: float | None = None,
     cfl: float | None = None,
@@ -55,9 +55,9 @@ def solve(
     problem
         What to solve.
     cells
-        Cells per direction, one number or one per direction.
+        Cells per direction, one number or one per direction; none where the domain has its mesh.
     degree
-        Polynomial degree q of Q_q, 0 to 5.
+        Polynomial degree q of Q_q, 0 to 5, on a torus; of P_q or mapped Q_q, 0 to 4, on other domains.
     dt
         Upper limit of the time step. Default: from the CFL rule.
     cfl
@@ -69,7 +69,7 @@ def solve(
         Numerical fluxes.
     initial_correction
         Whether U_0 is corrected so that its reconstruction meets u_0 (T2.0a/b), and for which reconstruction
-        (`Siac()`).
+        (`Siac()`), on a torus; elsewhere U_0 is the L² projection.
     progress
         Show a progress bar.
     history
@@ -116,8 +116,9 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
             "certify(problem, …) solves and estimates"
         )
     chosen = _estimator(estimator)
-    with _LOCKS.setdefault(solution.semidiscretization, RLock()):
-        return chosen.run(solution.semidiscretization, solution.nodes(), solution.stepper.order)
+    semi = on_torus(solution.semidiscretization, "estimate")
+    with _LOCKS.setdefault(semi, RLock()):
+        return chosen.run(semi, solution.nodes(), solution.stepper.order)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -141,7 +142,7 @@ class Certificate(Estimate):
 def certify(
     problem: Problem,
     *,
-    cells: int | tuple[int, ...],
+    cells: int | tuple[int, ...] | None = None,
     degree: int,
     estimator: Estimator | None = None,
     dt: float | None = None,
@@ -171,9 +172,10 @@ def certify(
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
+    semi = on_torus(solution.semidiscretization, "certify")
     recorder = _Recorder(_stream(solution, progress))
     started = time.perf_counter()
-    result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
+    result = chosen.run(semi, iter(recorder), solution.stepper.order)
     facts = {
         **result.facts,
         "seconds_solve": recorder.seconds,
@@ -206,7 +208,7 @@ class _Recorder:
 
 def _prepare(
     problem: Problem,
-    cells: int | tuple[int, ...],
+    cells: int | tuple[int, ...] | None,
     degree: int,
     dt: float | None,
     cfl: float | None,
@@ -225,8 +227,8 @@ def _prepare(
     _check_objects(stepper, flux, penalty, initial_correction)
     if isinstance(degree, (float, np.floating)) and float(degree).is_integer():
         degree = int(degree)  # like the numbers of cells: 2.0 is a whole number
-    semi = Semidiscretization(problem, cells, degree, flux, penalty)
-    projection = initial_projection(semi)
+    semi = semidiscretize(problem, cells, degree, flux, penalty)
+    projection = semi.project(problem.initial)
     limits = StepLimits(
         semi.degree,
         problem.final_time,
@@ -237,7 +239,7 @@ def _prepare(
     )
     chosen = stepper if stepper is not None else limits.default_stepper()
     initial = projection
-    if initial_correction is not False:
+    if isinstance(semi, Semidiscretization) and initial_correction is not False:
         rule = Siac() if initial_correction is True else initial_correction
         implicit = getattr(chosen, "implicit", False)
         initial = initial_corrected(semi, rule.bind(semi), implicit)

@@ -61,7 +61,7 @@ class DiffusivePSystem(Equation):
 
     def __repr__(self) -> str:
         return (
-            f"DiffusivePSystem(diffusion={self.diffusion.tolist()}, dim={self.dim}, "
+            f"DiffusivePSystem(diffusion={self.described_diffusion}, dim={self.dim}, "
             f"lower={self.lower}, upper={self.upper})"
         )
 

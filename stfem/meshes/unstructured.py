@@ -155,6 +155,24 @@ class UnstructuredMesh:
         """Means of the vertices, ``(d, C)``."""
         return np.asarray(self._gather(slice(None)).mean(axis=1))
 
+    def locate(self, x: Array) -> tuple[Index, Array]:
+        """Cells ``(n,)`` that hold points ``(d, n)``, and the reference points ``(d, n)`` there.
+
+        Raises
+        ------
+        ValueError
+            For points outside of the mesh.
+        """
+        try:
+            cells = np.asarray(self._finder(*x), dtype=np.intp)
+        except (ValueError, IndexError):  # triangles, lines
+            raise ValueError("x: expected points inside of the mesh, got others") from None
+        return cells, np.asarray(self.source.mapping().invF(x[:, :, None], tind=cells))[:, :, 0]
+
+    @cached_property
+    def _finder(self) -> Any:
+        return self.source.element_finder()
+
     def facet_groups(self, side: int, facets: Index) -> Iterator[tuple[int, int, Index]]:
         """Facets by their place in the cell: (local number, orientation, positions in ``facets``).
 

@@ -53,12 +53,12 @@ class Convection:
         boundary: Mapping[str, Condition] | Condition,
     ) -> None:
         self.space, self.equation, self.flux = space, equation, flux
-        order = quadrature_order(space, equation)
-        self.cells, self.traces = CellRule(space, order), FacetTraces(space, order)
+        self.order = quadrature_order(space, equation)
+        self.cells, self.traces = CellRule(space, self.order), FacetTraces(space, self.order)
         self.boundary = boundary_facets(space.mesh, boundary, equation, self.traces.parameters)
 
     @cached_property
-    def _facets(self) -> tuple[Array, Array, NormalEquation]:
+    def interior(self) -> tuple[Array, Array, NormalEquation]:
         """Points ``(d, Q, F)``, ds/d(parameter) ``(P, F)`` and normal equation of the interior facets."""
         mesh, parameters = self.space.mesh, self.traces.parameters
         inner = np.arange(mesh.facets.interior)
@@ -83,7 +83,7 @@ class Convection:
 
     def facet_fluxes(self, t: float, u: Array) -> Array:
         """Numerical flux times ds/d(parameter) at the points of all facets, ``(m, Q, F)``."""
-        x, density, along = self._facets
+        x, density, along = self.interior
         sides, inner = self.traces.all_sides(u), self.space.mesh.facets.interior
         fluxes = np.empty((len(u), self.traces.count, self.space.mesh.facets.count))
         minus = self.traces.minus(sides, slice(0, inner))
@@ -106,7 +106,7 @@ class Convection:
         """Rate at which waves cross cells, ½ Σ_F ∫_F λ / |K|, ``(C,)``: Σ_i λ_i/h_i on boxes; 1/time."""
         mesh, facets = self.space.mesh, self.space.mesh.facets
         sides = self.traces.all_sides(u)
-        x, density, along = self._facets
+        x, density, along = self.interior
         speed = np.zeros((self.traces.count, facets.count))
         inner = slice(0, facets.interior)
         minus, plus = self.traces.minus(sides, inner), self.traces.plus(sides)
@@ -179,7 +179,7 @@ class LinearConvection(Convection):
         count = slice(0, 1) if self._uniform else slice(None)
         velocity = [b(rule.x[:, count], t) for b in self.equation.velocity]
         inside = np.array([sum(j * b for j, b in zip(row, velocity, strict=True)) for row in rule.pull_back])
-        x, density, along = self._facets
+        x, density, along = self.interior
         minus, plus = (c * density for c in flux_coefficients(self.flux, along, x[:, count], t))
         points = minus.shape[0]
         own, other = np.zeros((2, len(mesh.reference.facets), points, mesh.size))
