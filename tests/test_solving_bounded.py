@@ -260,6 +260,50 @@ def test_constants_are_kept_for_every_condition(kind):
         np.testing.assert_allclose(solution.values[0, 1:], 0.0, atol=1e-11)
 
 
+@pytest.mark.parametrize("number", [2.0, np.array([2.0]), (2.0,), lambda x, t: 2.0])
+def test_data_as_number_array_or_callable(number):
+    boundary = {"left": Dirichlet(number), "right": Outflow()}
+    solution = solve(Problem(AdvectionDiffusion(1.0), Box(0.0, 1.0, boundary), 2.0, TIME), cells=4, degree=1)
+    np.testing.assert_allclose(solution.values[0, 0], 2.0)
+    wrong = Box(0.0, 1.0, {"left": Dirichlet(np.array([2.0, 3.0])), "right": Outflow()})
+    with pytest.raises(ValueError, match="boundary 'left'"):
+        Problem(AdvectionDiffusion(1.0), wrong, 2.0, TIME)
+
+
+def test_boundary_data_are_taken_at_stage_times():
+    """u = e^{−t} sin x with its values at both ends, in few steps of high order."""
+    exact = lambda x, t: np.exp(-t) * np.sin(np.asarray(x)[0])  # noqa: E731
+    source = lambda x, t: np.exp(-t) * (np.cos(x[0]) + (0.1 - 1.0) * np.sin(x[0]))  # noqa: E731
+    problem = Problem(
+        AdvectionDiffusion(1.0, 0.1),
+        Box(0.0, 1.0, Dirichlet(exact)),
+        lambda x: exact(x, 0.0),
+        1.0,
+        source=source,
+    )
+    for stepper, steps in ((None, None), (ImplicitRungeKutta(RADAU5), 4)):
+        dt = None if steps is None else 1.0 / steps
+        errors = [error(solve(problem, cells=n, degree=2, stepper=stepper, dt=dt), exact) for n in (2, 4)]
+        assert 2.5 < np.log2(errors[0] / errors[1]) < 3.6, errors
+
+
+def test_flux_without_diffusion_and_a_stepper_for_it():
+    """With D = 0 a given diffusive flux is a source at the boundary; no eigenvalue limits the step."""
+    boundary = {"left": Dirichlet(0.0), "right": Neumann(3.0)}
+    problem = Problem(AdvectionDiffusion(1.0), Box(0.0, 1.0, boundary), 0.0, 0.25)
+    solution = solve(problem, cells=4, degree=1)
+    mass = solution.values[0, 0].mean()
+    assert 0.0 < mass <= 3.0 * 0.25
+    assert solution.semidiscretization.diffusion.spectral_radius == 0.0
+
+
+@pytest.mark.parametrize("velocity", [0.0, 50.0])
+def test_automatic_steps_of_implicit_steppers(velocity):
+    problem = Problem(AdvectionDiffusion(velocity, 1.0), Box(0.0, 1.0, Dirichlet(0.0)), 1.0, TIME)
+    solution = solve(problem, cells=32, degree=1, stepper=ImplicitRungeKutta(RADAU3), cfl=1.0)
+    assert solution.steps == (64 if velocity == 0.0 else 160)
+
+
 def test_periodic_channel_agrees_with_the_torus():
     """One and the same scheme in two codes: squares, periodic in both directions."""
     equation = AdvectionDiffusion((1.0, 0.5), 0.01)

@@ -73,7 +73,7 @@ class BlockPattern:
     def matrix(self, blocks: Sequence[Array]) -> sparse.bsr_array:
         """Matrix from the listed blocks, in three arrays ``(…, size, size)``."""
         size = blocks[0].shape[1]
-        data = np.zeros((len(self.columns), size, size))
+        data = (np.zeros if self.repeated else np.empty)((len(self.columns), size, size))
         start = 0
         for part in blocks:
             places = self.position[start : start + len(part)]
@@ -121,7 +121,8 @@ class BlockAssembler:
         size = components * space.modes
         inner = mesh.facets.interior
         self.diagonal = np.zeros((mesh.size, size, size))
-        self.across = [np.zeros((inner, size, size)) for _ in range(2)]
+        self.across = [np.empty((inner, size, size)) for _ in range(2)]
+        self._started = False
 
     def functionals(self, points: Array) -> Array:
         """Value and derivatives of the reference basis, ``(1 + d, Q, modes)``."""
@@ -133,22 +134,26 @@ class BlockAssembler:
         """The interior facets in groups."""
         facets = self.space.mesh.facets
         inner = np.arange(facets.interior)
-        return tuple(self._groups(np.stack([*facets.local[:, inner], facets.orientation[inner]]), inner))
+        return tuple(self._groups([*facets.local[:, inner], facets.orientation[inner]], inner))
 
     def boundary(self, facets: Index) -> tuple[FacetGroup, ...]:
         """Boundary facets in groups; their numbers are positions in ``facets``."""
-        return tuple(self._groups(self.space.mesh.facets.local[:1, facets], np.arange(len(facets))))
+        return tuple(self._groups([self.space.mesh.facets.local[0, facets]], np.arange(len(facets))))
 
-    def _groups(self, keys: Index, facets: Index) -> Iterator[FacetGroup]:
+    def _groups(self, keys: list[Index], facets: Index) -> Iterator[FacetGroup]:
+        """Facets with equal keys: number in the minus cell and, inside, in the plus cell and orientation."""
         reference = self.space.mesh.reference
-        kinds, members = np.unique(keys, axis=1, return_inverse=True)
-        for n, (minus, *other) in enumerate(kinds.T.tolist()):
+        count = len(reference.facets)
+        ranges = (count, count, len(reference.facet_permutations))[: len(keys)]
+        codes = np.ravel_multi_index(keys, ranges)
+        for code in np.unique(codes):
+            minus, *other = (int(key) for key in np.unravel_index(code, ranges))
             tables = [self._facet_tables[minus]]
             if other:
                 tables.append(
                     self._facet_tables[other[0]][:, reference.turned_points(self.parameters, other[1])]
                 )
-            yield FacetGroup(facets[members == n], tuple(tables))
+            yield FacetGroup(facets[codes == code], tuple(tables))
 
     @cached_property
     def _facet_tables(self) -> list[Array]:
@@ -166,21 +171,22 @@ class BlockAssembler:
         self.diagonal += self._transformed(blocks, cells, cells)
 
     def add_interior(self, terms: Sequence[Sequence[Sequence[Term]]]) -> None:
-        """Add terms over the interior facets; ``terms[s][r]`` test on side s and try on side r."""
+        """Add terms over the interior facets; ``terms[s][r]``, one at least, test on side s and try on r."""
         cells = self.space.mesh.facets.cells
         for group in self.interior:
             for s in (0, 1):
                 for r in (0, 1):
-                    if not terms[s][r]:
-                        continue
                     tables = group.tables[s], group.tables[r]
                     blocks = self._blocks(terms[s][r], *tables, self.facet_weights, group.facets)
                     here, there = cells[s, group.facets], cells[r, group.facets]
                     blocks = self._transformed(blocks, here, there)
                     if s == r:  # facets of a group belong to different cells
                         self.diagonal[here] += blocks
-                    else:
+                    elif self._started:
                         self.across[s][group.facets] += blocks
+                    else:
+                        self.across[s][group.facets] = blocks
+        self._started = True
 
     def add_boundary(self, facets: Index, terms: Sequence[Term]) -> None:
         """Add terms over some boundary facets; coefficients are those of just these."""
@@ -192,6 +198,8 @@ class BlockAssembler:
 
     def matrix(self, pattern: BlockPattern) -> sparse.bsr_array:
         """The sum of all terms."""
+        if not self._started:
+            self.across = [np.zeros_like(blocks) for blocks in self.across]
         return pattern.matrix([self.diagonal, *self.across])
 
     def _blocks(

@@ -245,6 +245,8 @@ class Diffusion:
         """Largest eigenvalue of −L, in 1/time, found by Lanczos and rounded up by 2 %."""
         scale = np.repeat(self.space.mesh.cell_measures**-0.5, self.space.modes)
         matrix, size = self.matrix, self.matrix.shape[0]
+        if not np.any(matrix.data):
+            return 0.0
         if size <= 2:
             return float(np.linalg.eigvalsh(-scale[:, None] * matrix.toarray() * scale).max())
         operator = LinearOperator((size, size), matvec=lambda v: -scale * (matrix @ (scale * v)), dtype=float)
