@@ -53,15 +53,15 @@ class CellRule:
         """J^{-1} |det J| / |K| ``(d, d, P, C)``: from a flux to that on the reference cell."""
         return np.asarray(self.space.mesh.cell_map(self.points).inverse * self.density)
 
-    def values(self, u: Array) -> Array:
-        """u ``(m, Q, C)``."""
-        return np.asarray(self.values_table @ self.space.to_reference(u))
+    def values(self, u: Array, cells: slice = slice(None)) -> Array:
+        """u ``(m, Q, C)`` in some cells, u of just these."""
+        return np.asarray(self.values_table @ self.space.to_reference(u, cells))
 
     def moments(self, values: Array) -> Array:
         """(1/|K|) ∫_K values φ: ``(m, modes, C)``."""
         return self.space.from_moments(self._test @ (values * self.density))
 
-    def gradient_moments(self, fluxes: Array) -> Array:
-        """(1/|K|) ∫_K flux·∇φ of fluxes pulled back ``(m, d, Q, C)``: array ``(m, modes, C)``."""
-        flat = fluxes.reshape(len(fluxes), -1, self.space.mesh.size)
-        return self.space.from_moments(self._test_gradient @ flat)
+    def gradient_moments(self, fluxes: Array, cells: slice = slice(None)) -> Array:
+        """(1/|K|) ∫_K flux·∇φ in some cells, of fluxes pulled back ``(m, d, Q, C)``: ``(m, modes, C)``."""
+        flat = fluxes.reshape(len(fluxes), -1, fluxes.shape[-1])
+        return self.space.from_moments(self._test_gradient @ flat, cells)

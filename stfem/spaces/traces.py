@@ -93,9 +93,9 @@ class FacetTraces:
         """Values ``(m, Q, F)`` seen from the minus cells, from those of `all_sides`."""
         return np.asarray(sides[:, self.sides[0][:, facets]])
 
-    def plus(self, sides: Array) -> Array:
-        """Values ``(m, Q, interior F)`` seen from the plus cells."""
-        return np.asarray(sides[:, self.sides[1]])
+    def plus(self, sides: Array, facets: slice = slice(None)) -> Array:
+        """Values ``(m, Q, F)`` of interior facets seen from the plus cells."""
+        return np.asarray(sides[:, self.sides[1][:, facets]])
 
     def side_moments(self, values: Array) -> Array:
         """Σ_sides ∫ values φ d(parameter) of values ``(m, sides, Q, C)``: array ``(m, modes, C)``."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from stfem.fluxes import ConvectiveFlux
 from stfem.meshes.quadrature import Array
 from stfem.problems.conditions import Condition
 from stfem.semidiscretization.unstructured.boundary import BoundaryFacets, boundary_facets
+from stfem.spaces.blocks import CACHE
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.cells import CellRule
 from stfem.spaces.traces import FacetTraces
@@ -69,29 +71,55 @@ class Convection:
 
     def apply(self, t: float, u: Array) -> Array:
         """−(DG form of ∇·f(u)), ``(m, modes, C)``."""
-        rate = self.cells.gradient_moments(self._pulled_back(t, u))
+        rate = np.empty(u.shape)
+        for cells, x, pull_back in self._cell_blocks:
+            values = self.cells.values(u[:, :, cells], cells)
+            fluxes = [self.equation.flux(values, x, t, i) for i in range(self.equation.dim)]
+            pulled = np.empty((len(u), len(fluxes), *values.shape[1:]))
+            for row, target in zip(pull_back, pulled.swapaxes(0, 1), strict=True):
+                np.multiply(row[0], fluxes[0], out=target)
+                for factor, flux in zip(row[1:], fluxes[1:], strict=True):
+                    target += factor * flux
+            rate[:, :, cells] = self.cells.gradient_moments(pulled, cells)
         rate -= self.traces.jump_moments(self.facet_fluxes(t, u))
         return rate
 
-    def _pulled_back(self, t: float, u: Array) -> Array:
-        """Flux on the reference cells, ``(m, d, Q, C)``."""
-        values, rule = self.cells.values(u), self.cells
-        fluxes = [self.equation.flux(values, rule.x, t, i) for i in range(self.equation.dim)]
-        return np.stack(
-            [sum(j * f for j, f in zip(row, fluxes, strict=True)) for row in rule.pull_back], axis=1
-        )
+    @cached_property
+    def _cell_blocks(self) -> list[tuple[slice, Array, Array]]:
+        """Cells in blocks whose work arrays fit the cache, with their points and J^{-1}."""
+        rule = self.cells
+        values = self.equation.components * len(rule.weights) * (2 * self.equation.dim + 1)
+        return [
+            (part, _fixed(rule.x[..., part]), rule.pull_back[..., part])
+            for part in _slices(self.space.mesh.size, values)
+        ]
 
     def facet_fluxes(self, t: float, u: Array) -> Array:
         """Numerical flux times ds/d(parameter) at the points of all facets, ``(m, Q, F)``."""
-        x, density, along = self.interior
-        sides, inner = self.traces.all_sides(u), self.space.mesh.facets.interior
+        sides = self.traces.all_sides(u)
         fluxes = np.empty((len(u), self.traces.count, self.space.mesh.facets.count))
-        minus = self.traces.minus(sides, slice(0, inner))
-        fluxes[:, :, :inner] = self.flux(along, minus, self.traces.plus(sides), x, t, 0) * density
+        for facets, x, density, along in self._facet_blocks:
+            minus, plus = self.traces.minus(sides, facets), self.traces.plus(sides, facets)
+            np.multiply(self.flux(along, minus, plus, x, t, 0), density, out=fluxes[:, :, facets])
         for part in self.boundary:
             trace = self.traces.minus(sides, part.facets)
             fluxes[:, :, part.facets] = self.boundary_flux(part, t, trace) * part.density
         return fluxes
+
+    @cached_property
+    def _facet_blocks(self) -> list[tuple[slice, Array, Array, NormalEquation]]:
+        """Interior facets in blocks, with what `interior` has for them."""
+        x, density, along = self.interior
+        values = self.equation.components * self.traces.count * 8
+        return [
+            (
+                part,
+                _fixed(x[..., part]),
+                density[..., part],
+                NormalEquation(self.equation, np.ascontiguousarray(along.normals[..., part])),
+            )
+            for part in _slices(x.shape[-1], values)
+        ]
 
     def boundary_flux(self, part: BoundaryFacets, t: float, trace: Array) -> Array:
         """F on a part of the boundary, ``(m, Q, F)``."""
@@ -238,6 +266,20 @@ def convection(
     """The faster of the two forms that applies."""
     kind = LinearConvection if equation.linear and _is_linear(flux, equation) else Convection
     return kind(space, equation, flux, boundary)
+
+
+def _slices(count: int, values: int) -> list[slice]:
+    """Blocks of ``count`` things, each with so many numbers in work arrays, that fit the cache."""
+    pieces = max(1, -(-count * values * 8 // CACHE))
+    bounds = [count * k // pieces for k in range(pieces + 1)]
+    return [slice(*ends) for ends in pairwise(bounds)]
+
+
+def _fixed(x: Array) -> Array:
+    """A contiguous copy that cannot be written to: equations keep what they know about such points."""
+    copy = np.ascontiguousarray(x)
+    copy.flags.writeable = False
+    return copy
 
 
 def flux_coefficients(flux: ConvectiveFlux, along: NormalEquation, x: Array, t: float) -> tuple[Array, Array]:
