@@ -27,9 +27,13 @@ class NormalEquation(Equation):
         self.linear, self.isotropic = equation.linear, equation.isotropic
         self.flux_degree = equation.flux_degree
         self.equation, self.normals = equation, normals
+        #: Σ_i n_i where f_i is the same in all directions, else None.
+        self._total = normals.sum(axis=0) if equation.isotropic else None
 
     def flux(self, u: Array, x: Array, t: float, direction: int = 0) -> Array:
         """Σ_i n_i f_i(u, x, t)."""
+        if self._total is not None:
+            return np.asarray(self.equation.flux(u, x, t, 0) * self._total)
         result = self.normals[0] * self.equation.flux(u, x, t, 0)
         for i in range(1, self.dim):
             result += self.normals[i] * self.equation.flux(u, x, t, i)
@@ -37,6 +41,8 @@ class NormalEquation(Equation):
 
     def jacobian_product(self, u: Array, v: Array, x: Array, t: float, direction: int = 0) -> Array:
         """Σ_i n_i f_i'(u) v."""
+        if self._total is not None:
+            return np.asarray(self.equation.jacobian_product(u, v, x, t, 0) * self._total)
         result = self.normals[0] * self.equation.jacobian_product(u, v, x, t, 0)
         for i in range(1, self.dim):
             result += self.normals[i] * self.equation.jacobian_product(u, v, x, t, i)
@@ -44,6 +50,8 @@ class NormalEquation(Equation):
 
     def wave_speed(self, u: Array, x: Array, t: float, direction: int = 0) -> Array:
         """Largest |eigenvalue| of Σ_i n_i f_i'(u)."""
+        if self._total is not None:
+            return np.asarray(self.equation.wave_speed(u, x, t, 0) * np.abs(self._total))
         return self.equation.normal_wave_speed(u, x, t, self.normals)
 
     def sonic_points(self, direction: int = 0) -> tuple[float, ...] | None:

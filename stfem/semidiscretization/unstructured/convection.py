@@ -74,8 +74,8 @@ class Convection:
         rate = np.empty(u.shape)
         for cells, x, pull_back in self._cell_blocks:
             values = self.cells.values(u[:, :, cells], cells)
-            fluxes = [self.equation.flux(values, x, t, i) for i in range(self.equation.dim)]
-            pulled = np.empty((len(u), len(fluxes), *values.shape[1:]))
+            fluxes = [self.equation.flux(values, x, t, i) for i in range(pull_back.shape[1])]
+            pulled = np.empty((len(u), len(pull_back), *values.shape[1:]))
             for row, target in zip(pull_back, pulled.swapaxes(0, 1), strict=True):
                 np.multiply(row[0], fluxes[0], out=target)
                 for factor, flux in zip(row[1:], fluxes[1:], strict=True):
@@ -86,11 +86,15 @@ class Convection:
 
     @cached_property
     def _cell_blocks(self) -> list[tuple[slice, Array, Array]]:
-        """Cells in blocks whose work arrays fit the cache, with their points and J^{-1}."""
-        rule = self.cells
+        """Cells in blocks whose work arrays fit the cache, with their points and J^{-1}.
+
+        Where f_i is the same in all directions one flux and the row sums of J^{-1} do.
+        """
+        rule, isotropic = self.cells, self.equation.isotropic
+        pull_back = rule.pull_back.sum(axis=1, keepdims=True) if isotropic else rule.pull_back
         values = self.equation.components * len(rule.weights) * (2 * self.equation.dim + 1)
         return [
-            (part, _fixed(rule.x[..., part]), rule.pull_back[..., part])
+            (part, _fixed(rule.x[..., part]), np.ascontiguousarray(pull_back[..., part]))
             for part in _slices(self.space.mesh.size, values)
         ]
 
