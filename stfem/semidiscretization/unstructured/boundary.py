@@ -19,6 +19,8 @@ __all__ = ["BoundaryFacets", "FixedInTime", "boundary_facets"]
 
 #: Normal velocity, relative to the largest velocity, from which on a flow counts as entering.
 _ENTERING = 1e-10
+#: Step of differences in time: their error and that of rounding are about 1e-11.
+_TIME_STEP = 1e-5
 
 
 class FixedInTime:
@@ -30,8 +32,10 @@ class FixedInTime:
         self.is_zero = all(datum.is_zero for datum in data)
         self._kept: Array | None = None
 
-    def __call__(self, t: float) -> Array:
-        """Values ``(m, Q, …)``."""
+    def __call__(self, t: float, rate: bool = False) -> Array:
+        """Values ``(m, Q, …)``, or their rates of change."""
+        if rate:
+            return np.stack([self._rate(datum, t) for datum in self._data])
         if self._kept is not None:
             return self._kept
         values = np.stack([datum(self._x, t) for datum in self._data])
@@ -39,6 +43,17 @@ class FixedInTime:
             values.flags.writeable = False
             self._kept = values
         return values
+
+    def _rate(self, datum: Data, t: float) -> Array:
+        """∂_t of one datum: exact where it is known, else by differences of second order, ahead of t."""
+        if not datum.time_dependent:
+            return np.zeros(self._x.shape[1:])
+        try:
+            return datum.time_derivative()(self._x, t)
+        except TypeError:
+            h = _TIME_STEP * max(1.0, abs(t))
+            now, soon, later = (datum(self._x, t + k * h) for k in range(3))
+            return np.asarray((4.0 * soon - later - 3.0 * now) / (2.0 * h))
 
 
 class BoundaryFacets:

@@ -45,6 +45,8 @@ class Convection:
         Numerical flux.
     boundary
         Conditions by name, or one for all of the boundary.
+    order
+        Polynomial degree that the quadrature integrates exactly; see `quadrature_order`.
     """
 
     def __init__(
@@ -53,9 +55,10 @@ class Convection:
         equation: Equation,
         flux: ConvectiveFlux,
         boundary: Mapping[str, Condition] | Condition,
+        order: int | None = None,
     ) -> None:
         self.space, self.equation, self.flux = space, equation, flux
-        self.order = quadrature_order(space, equation)
+        self.order = quadrature_order(space, equation) if order is None else order
         self.cells, self.traces = CellRule(space, self.order), FacetTraces(space, self.order)
         self.boundary = boundary_facets(space.mesh, boundary, equation, self.traces.parameters)
 
@@ -98,8 +101,11 @@ class Convection:
             for part in _slices(self.space.mesh.size, values)
         ]
 
-    def facet_fluxes(self, t: float, u: Array) -> Array:
-        """Numerical flux times ds/d(parameter) at the points of all facets, ``(m, Q, F)``."""
+    def facet_fluxes(self, t: float, u: Array, rate: bool = False) -> Array:
+        """Numerical flux times ds/d(parameter) at the points of all facets, ``(m, Q, F)``.
+
+        With ``rate`` boundary data are replaced by their rates of change.
+        """
         sides = self.traces.all_sides(u)
         fluxes = np.empty((len(u), self.traces.count, self.space.mesh.facets.count))
         for facets, x, density, along in self._facet_blocks:
@@ -107,7 +113,7 @@ class Convection:
             np.multiply(self.flux(along, minus, plus, x, t, 0), density, out=fluxes[:, :, facets])
         for part in self.boundary:
             trace = self.traces.minus(sides, part.facets)
-            fluxes[:, :, part.facets] = self.boundary_flux(part, t, trace) * part.density
+            fluxes[:, :, part.facets] = self.boundary_flux(part, t, trace, rate) * part.density
         return fluxes
 
     @cached_property
@@ -125,12 +131,12 @@ class Convection:
             for part in _slices(x.shape[-1], values)
         ]
 
-    def boundary_flux(self, part: BoundaryFacets, t: float, trace: Array) -> Array:
+    def boundary_flux(self, part: BoundaryFacets, t: float, trace: Array, rate: bool = False) -> Array:
         """F on a part of the boundary, ``(m, Q, F)``."""
         if part.condition.total:
-            return part.g(t)
+            return part.g(t, rate)
         if part.condition.trace:
-            return self.flux(part.equation, trace, part.g(t), part.x, t, 0)
+            return self.flux(part.equation, trace, part.g(t, rate), part.x, t, 0)
         part.check_outflow(trace, t)
         return part.equation.flux(trace, part.x, t)
 

@@ -78,7 +78,7 @@ class Diffusion:
                 raise ValueError(
                     f"boundary {part.name!r}: expected alpha independent of time, got {part.condition!r}"
                 )
-        self._conditions = boundary
+        self.conditions = boundary
 
     @cached_property
     def matrix(self) -> sparse.bsr_array:
@@ -87,7 +87,7 @@ class Diffusion:
         assembler = BlockAssembler(space, 2 * space.degree + (0 if space.mesh.affine else space.mesh.dim))
         self._add_cells(assembler)
         self._add_interior(assembler)
-        for part in boundary_facets(space.mesh, self._conditions, self.equation, assembler.parameters):
+        for part in boundary_facets(space.mesh, self.conditions, self.equation, assembler.parameters):
             if part.condition.trace:
                 slope, sigma = self.dirichlet(part, assembler.parameters)
                 terms = [Term(0, 0, -sigma)]
@@ -106,16 +106,8 @@ class Diffusion:
         assembler.add_cells([Term(1 + j, 1 + k, stiffness[j, k]) for j in axes for k in axes])
 
     def _add_interior(self, assembler: BlockAssembler) -> None:
-        mesh = self.space.mesh
-        axes = range(mesh.dim)
-        inner = np.arange(mesh.facets.interior)
-        normals, density = mesh.facet_normals(assembler.parameters, inner)
-        sides = [self._side(s, assembler.parameters, inner, normals) for s in (0, 1)]
-        total = sides[0][0] + sides[1][0]
-        half = np.full_like(total, 0.5)
-        share = [np.divide(sides[1 - s][0], total, out=half.copy(), where=total > 0.0) for s in (0, 1)]
-        sigma = self._penalty(inner, [(share[s], sides[s][0]) for s in (0, 1)]) * density
-        slopes = [share[s] * density * sides[s][1] for s in (0, 1)]
+        axes = range(self.space.mesh.dim)
+        _, slopes, sigma = self.interior(assembler.parameters)
         signs = (1.0, -1.0)
         assembler.add_interior(
             [
@@ -130,6 +122,17 @@ class Diffusion:
                 for s in (0, 1)
             ]
         )
+
+    def interior(self, parameters: Array) -> tuple[list[Array], list[Array], Array]:
+        """Of the interior facets and both sides: ω ``(P, F)``; coefficients of ∂̂_j in ωD∇u·n ds; σ ds."""
+        inner = np.arange(self.space.mesh.facets.interior)
+        normals, density = self.space.mesh.facet_normals(parameters, inner)
+        sides = [self._side(s, parameters, inner, normals) for s in (0, 1)]
+        total = sides[0][0] + sides[1][0]
+        half = np.full_like(total, 0.5)
+        share = [np.divide(sides[1 - s][0], total, out=half.copy(), where=total > 0.0) for s in (0, 1)]
+        sigma = self._penalty(inner, [(share[s], sides[s][0]) for s in (0, 1)])
+        return share, [share[s] * density * sides[s][1] for s in (0, 1)], sigma * density
 
     def dirichlet(self, part: BoundaryFacets, parameters: Array) -> tuple[Array, Array]:
         """Coefficients of ∂̂_j in D∇u·n ds ``(d, P, F)``, and σ ds ``(P, F)``, on a part of the boundary."""

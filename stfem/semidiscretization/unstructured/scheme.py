@@ -16,6 +16,7 @@ from stfem.semidiscretization.arguments import checked_degree
 from stfem.semidiscretization.unstructured.boundary import FixedInTime
 from stfem.semidiscretization.unstructured.convection import LinearConvection, convection
 from stfem.semidiscretization.unstructured.diffusion import Diffusion
+from stfem.semidiscretization.unstructured.fluxes import SchemeFluxes
 from stfem.semidiscretization.unstructured.jacobian import jacobian
 from stfem.semidiscretization.unstructured.solver import Linearisation
 from stfem.semidiscretization.unstructured.spectrum import transport_spectrum
@@ -142,6 +143,11 @@ class UnstructuredSemidiscretization:
         reaction = self.problem.equation.reaction
         matrix = jacobian(self.convection, self.diffusion, reaction, self._rule, t, u)
         return Linearisation(matrix, self.diffusion.pattern)
+
+    @cached_property
+    def fluxes(self) -> SchemeFluxes:
+        """Fluxes in cells and on facets, of a linear scheme."""
+        return SchemeFluxes(self.convection, self.diffusion)
 
     @property
     def transport_spectrum(self) -> NDArray[np.complex128]:
