@@ -16,8 +16,16 @@ from stfem.estimators import Estimate, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected
-from stfem.semidiscretization import AnySemidiscretization, Semidiscretization, on_torus, semidiscretize
+from stfem.semidiscretization import (
+    AnySemidiscretization,
+    EquationProjection,
+    Semidiscretization,
+    UnsupportedDomainError,
+    on_torus,
+    semidiscretize,
+)
 from stfem.solution import Solution
+from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, StepLimits, Stepper
 
 #: One for every scheme in use.
@@ -44,7 +52,7 @@ def solve(
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
-    initial_correction: bool | Reconstruction = True,
+    initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
     history: bool = False,
 ) -> Solution:
@@ -69,7 +77,7 @@ def solve(
         Numerical fluxes.
     initial_correction
         Whether U_0 is corrected so that its reconstruction meets u_0 (T2.0a/b), and for which reconstruction
-        (`Siac()`), on a torus; elsewhere U_0 is the L² projection.
+        (`Siac()`), on a torus; elsewhere U_0 is the L² projection, or that of an `EquationProjection`.
     progress
         Show a progress bar.
     history
@@ -150,7 +158,7 @@ def certify(
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
-    initial_correction: bool | Reconstruction = True,
+    initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
 ) -> Certificate:
     """Solve and estimate in one streaming pass: memory does not grow with the number of steps.
@@ -215,7 +223,7 @@ def _prepare(
     stepper: Stepper | None,
     flux: ConvectiveFlux,
     penalty: InteriorPenalty | None,
-    initial_correction: bool | Reconstruction,
+    initial_correction: bool | Reconstruction | EquationProjection,
 ) -> Solution:
     """Everything that is known before the first step."""
     if not isinstance(problem, Problem):
@@ -238,15 +246,37 @@ def _prepare(
         semi.reaction_rate,
     )
     chosen = stepper if stepper is not None else limits.default_stepper()
-    initial = projection
-    if isinstance(semi, Semidiscretization) and initial_correction is not False:
-        rule = Siac() if initial_correction is True else initial_correction
-        implicit = getattr(chosen, "implicit", False)
-        initial = initial_corrected(semi, rule.bind(semi), implicit)
-        # waves of the corrected state may be faster, next to a jump by far
+    initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
+    if initial is None:
+        initial = projection
+    else:  # waves of the corrected state may be faster, next to a jump by far
         limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
+
+
+def _corrected(
+    semi: AnySemidiscretization, correction: bool | Reconstruction | EquationProjection, implicit: bool
+) -> Array | None:
+    """U_0, None where it is the L² projection."""
+    if not isinstance(semi, Semidiscretization):
+        if isinstance(correction, bool):
+            return None
+        if isinstance(correction, EquationProjection):
+            return correction.of(semi)
+        raise UnsupportedDomainError(
+            "initial_correction: expected True, False or EquationProjection(…) for a problem on a Box or "
+            f"Domain, got {_named(correction)}"
+        )
+    if isinstance(correction, EquationProjection):
+        raise UnsupportedDomainError(
+            "initial_correction: expected True, False or a reconstruction such as Siac() for a problem on a "
+            f"Torus, got {_named(correction)}"
+        )
+    if correction is False:
+        return None
+    rule = Siac() if correction is True else correction
+    return initial_corrected(semi, rule.bind(semi), implicit)
 
 
 def _estimator(given: Estimator | None) -> Estimator:
@@ -265,7 +295,7 @@ def _check_objects(stepper: object, flux: object, penalty: object, initial_corre
         raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {_named(flux)}")
     if penalty is not None:
         _check_methods("penalty", penalty, "a penalty such as InteriorPenalty(10.0)", "coefficient")
-    if not isinstance(initial_correction, bool):
+    if not isinstance(initial_correction, (bool, EquationProjection)):
         rule = "True, False or a reconstruction such as Siac()"
         _check_methods("initial_correction", initial_correction, rule, "bind")
 

@@ -342,6 +342,53 @@ def test_variable_velocity_on_a_mesh():
         assert 2.4 < found[-1] < 3.6, errors
 
 
+@pytest.mark.parametrize("jump", [False, True])
+def test_equation_projection_keeps_the_first_rate_accurate(jump):
+    """F(0, U_0) is close to ∂_tu(0) where that of the L² projection is off by 1/h."""
+    wavenumber = 2.0 * np.pi
+    start = stfem.data.sine(wavenumber)  # zero at both ends
+    rate = lambda x: -(wavenumber**2) * np.sin(wavenumber * x[0]) - wavenumber * np.cos(wavenumber * x[0])
+    diffusion, domain = 1.0, Box(0.0, 1.0, Dirichlet(0.0))
+    if jump:  # the derivatives do not follow from the data then
+        diffusion = {"all": 1.0}
+        domain = Domain(box_mesh("line", 16).with_subdomains({"all": lambda x: x[0] > -1.0}), Dirichlet(0.0))
+    problem = Problem(AdvectionDiffusion(1.0, diffusion), domain, start, TIME)
+    options = {
+        "cells": None if jump else 16,
+        "degree": 2,
+        "stepper": ImplicitRungeKutta(RADAU5),
+        "dt": TIME / 4,
+    }
+    if jump:
+        with pytest.raises(ValueError, match=r"rate: expected ∂_tu\(0\) for EquationProjection"):
+            solve(problem, initial_correction=stfem.EquationProjection(), **options)
+    distances = []
+    for correction in (True, stfem.EquationProjection(rate if jump else None)):
+        solution = solve(problem, initial_correction=correction, **options)
+        first = next(solution.nodes())
+        space = solution.semidiscretization.space
+        distances.append(space.norm_l2(first.rate - space.project([lambda x, t: rate(x)])))
+        assert space.norm_l2(first.values - space.project(problem.initial)) < 1e-3
+    assert distances[1] < 0.02 * distances[0]
+
+
+def test_equation_projection_has_its_limits():
+    wrong = stfem.EquationProjection(0.0)
+    torus = Problem(AdvectionDiffusion(1.0), stfem.Torus(1.0), 0.0, 1.0)
+    with pytest.raises(stfem.UnsupportedDomainError, match="reconstruction such as Siac"):
+        solve(torus, cells=4, degree=1, initial_correction=wrong)
+    box = Box(0.0, 1.0, Dirichlet(0.0))
+    with pytest.raises(stfem.UnsupportedDomainError, match=r"EquationProjection\(…\) for a problem on a Box"):
+        solve(
+            Problem(AdvectionDiffusion(1.0), box, 0.0, 1.0),
+            cells=4,
+            degree=1,
+            initial_correction=stfem.Siac(),
+        )
+    with pytest.raises(TypeError, match="equation: expected a linear one for EquationProjection"):
+        solve(Problem(Burgers(1), box, 0.0, 1.0), cells=4, degree=1, initial_correction=wrong)
+
+
 def test_bounds_are_refused_so_far():
     problem = linear_problem(Domain(box_mesh("triangle", 2), Dirichlet(wave(2)[0])), 0.01)
     with pytest.raises(stfem.UnsupportedDomainError, match="certify: expected a problem on a Torus so far"):

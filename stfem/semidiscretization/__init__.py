@@ -8,11 +8,16 @@ from stfem.semidiscretization.choice import (
 )
 from stfem.semidiscretization.dg import Semidiscretization
 from stfem.semidiscretization.diffusion import Diffusion
-from stfem.semidiscretization.unstructured import SolveError, UnstructuredSemidiscretization
+from stfem.semidiscretization.unstructured import (
+    EquationProjection,
+    SolveError,
+    UnstructuredSemidiscretization,
+)
 
 __all__ = [
     "AnySemidiscretization",
     "Diffusion",
+    "EquationProjection",
     "Semidiscretization",
     "SolveError",
     "UnstructuredSemidiscretization",
