@@ -347,7 +347,10 @@ def test_equation_projection_keeps_the_first_rate_accurate(jump):
     """F(0, U_0) is close to ∂_tu(0) where that of the L² projection is off by 1/h."""
     wavenumber = 2.0 * np.pi
     start = stfem.data.sine(wavenumber)  # zero at both ends
-    rate = lambda x: -(wavenumber**2) * np.sin(wavenumber * x[0]) - wavenumber * np.cos(wavenumber * x[0])
+
+    def rate(x):
+        return -(wavenumber**2) * np.sin(wavenumber * x[0]) - wavenumber * np.cos(wavenumber * x[0])
+
     diffusion, domain = 1.0, Box(0.0, 1.0, Dirichlet(0.0))
     if jump:  # the derivatives do not follow from the data then
         diffusion = {"all": 1.0}
