@@ -1,5 +1,8 @@
 """solve on boxes and meshes: orders of convergence, conservation, boundary conditions, steady states."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from mesh_cases import KINDS, box_mesh
@@ -413,6 +416,28 @@ def test_solution_tells_about_itself():
     np.testing.assert_allclose(solution(x), wave(2)[0](x, TIME), atol=5e-3)
     again = list(solve(problem, degree=2).nodes())
     np.testing.assert_array_equal(again[-1].values, solution.values)
+
+
+def test_solutions_can_be_copied_and_stored():
+    """Factorisations and search trees are left behind and made again."""
+    problem = Problem(
+        AdvectionDiffusion(1.0, 0.1), Box(0.0, 1.0, Dirichlet(0.0)), stfem.data.sine(np.pi), TIME
+    )
+    solution = solve(problem, cells=8, degree=2, stepper=ImplicitRungeKutta(RADAU5), dt=TIME / 4)
+    x = np.linspace(0.1, 0.9, 5)[None]
+    values = solution(x)
+    for other in (copy.deepcopy(solution), pickle.loads(pickle.dumps(solution))):
+        np.testing.assert_array_equal(other(x), values)
+        *_, node = other.nodes()
+        np.testing.assert_array_equal(node.values, solution.values)
+
+
+def test_steps_heed_waves_that_are_about_to_enter():
+    boundary = {"left": Dirichlet(4.0), "right": Outflow()}
+    problem = Problem(Burgers(1), Box(0.0, 1.0, boundary), 1.0, TIME)
+    solution = solve(problem, cells=16, degree=0)
+    assert np.isfinite(solution.values).all()
+    assert solution.steps >= 4.0 * 16 * TIME
 
 
 def test_cells_come_from_the_domain_or_the_call():

@@ -156,7 +156,10 @@ class Convection:
         speed[:, inner] = larger * density
         for part in self.boundary:
             trace = self.traces.minus(sides, part.facets)
-            speed[:, part.facets] = part.equation.wave_speed(trace, part.x, t) * part.density
+            fastest = part.equation.wave_speed(trace, part.x, t)
+            if part.condition.trace:  # waves that are about to enter
+                fastest = np.maximum(fastest, part.equation.wave_speed(part.g(t), part.x, t))
+            speed[:, part.facets] = fastest * part.density
         integrals = self.traces.weights @ speed
         rate = np.zeros(mesh.size)
         for side in (0, 1):
