@@ -14,13 +14,14 @@ from tqdm import tqdm
 
 from stfem.estimators import Estimate, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Problem
+from stfem.problems import Problem, Torus
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected
 from stfem.semidiscretization import (
     AnySemidiscretization,
     EquationProjection,
     Semidiscretization,
     UnsupportedDomainError,
+    no_torus,
     on_torus,
     semidiscretize,
 )
@@ -177,6 +178,8 @@ def certify(
         As `solve`.
     """
     chosen = _estimator(estimator)
+    if isinstance(problem, Problem) and not isinstance(problem.domain, Torus):
+        raise no_torus(problem, "certify")  # before the work of a solution
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)

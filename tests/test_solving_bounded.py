@@ -84,7 +84,7 @@ def test_order_of_convergence(kind, degree, diffusion):
     if diffusion and degree == 3 and dim == 3:
         return  # minutes
     exact = wave(dim)[0]
-    cells = {1: [8, 16], 2: [4, 8], 3: [2, 4]}[dim]
+    cells = {1: [8, 16], 2: [4, 8], 3: [2, 4] if degree < 3 else [2, 3]}[dim]
     found, errors = orders(
         lambda n: linear_problem(Domain(box_mesh(kind, n, 0.15), Dirichlet(exact)), diffusion),
         cells,
@@ -111,8 +111,16 @@ def test_degree_four(kind):
 
 
 @pytest.mark.parametrize("kind", ["line", "triangle"])
-@pytest.mark.parametrize("flux", [flux_rusanov, flux_engquist_osher])
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("degree", "flux"),
+    [
+        (1, flux_rusanov),
+        (1, flux_engquist_osher),
+        (2, flux_rusanov),
+        (3, flux_engquist_osher),
+        (4, flux_rusanov),
+    ],
+)
 def test_burgers(kind, flux, degree):
     dim = KINDS[kind][1]
     _, _, k, frequency = wave(dim)

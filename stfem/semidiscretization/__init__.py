@@ -3,6 +3,7 @@
 from stfem.semidiscretization.choice import (
     AnySemidiscretization,
     UnsupportedDomainError,
+    no_torus,
     on_torus,
     semidiscretize,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "SolveError",
     "UnstructuredSemidiscretization",
     "UnsupportedDomainError",
+    "no_torus",
     "on_torus",
     "semidiscretize",
 ]

@@ -7,7 +7,7 @@ from stfem.problems import Problem, Torus
 from stfem.semidiscretization.dg import Semidiscretization
 from stfem.semidiscretization.unstructured import UnstructuredSemidiscretization
 
-__all__ = ["AnySemidiscretization", "UnsupportedDomainError", "on_torus", "semidiscretize"]
+__all__ = ["AnySemidiscretization", "UnsupportedDomainError", "no_torus", "on_torus", "semidiscretize"]
 
 AnySemidiscretization = Semidiscretization | UnstructuredSemidiscretization
 
@@ -37,7 +37,12 @@ def on_torus(semidiscretization: AnySemidiscretization, what: str) -> Semidiscre
     UnsupportedDomainError
         Saying that ``what`` exists on a torus only.
     """
-    if isinstance(semidiscretization, Semidiscretization):
-        return semidiscretization
-    domain = type(semidiscretization.problem.domain).__name__
-    raise UnsupportedDomainError(f"{what}: expected a problem on a Torus so far, got one on a {domain}")
+    if not isinstance(semidiscretization, Semidiscretization):
+        raise no_torus(semidiscretization.problem, what)
+    return semidiscretization
+
+
+def no_torus(problem: Problem, what: str) -> UnsupportedDomainError:
+    """The error that ``what`` exists on a torus only."""
+    domain = type(problem.domain).__name__
+    return UnsupportedDomainError(f"{what}: expected a problem on a Torus so far, got one on a {domain}")
