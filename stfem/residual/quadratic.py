@@ -127,7 +127,8 @@ class QuadraticSplit:
             What is accepted of the errors. The operator norms of S bound what it makes of a field, coarsely
             where that is rough: then it is measured, unless the bound is a small part.
         """
-        error = InterpolationError(slab.time, np.array([node.time for node in slab.nodes]), slab.value_modes)
+        times = [node.time for node in slab.nodes]
+        error = InterpolationError(slab.time, np.array(times), slab.value_modes)
         root = float(np.sqrt(slab.time.duration))
         total = self._norms.mean_square * defect.rate
         if total > (COARSE if self._rough else 1.0) * allowed:
@@ -138,7 +139,8 @@ class QuadraticSplit:
         mean = defect.mean
         if self._source.time_dependent:
             highest = self._source_derivative(len(slab.value_modes))
-            largest = highest.sup(slab.time.start, slab.time.stop, self._grid.lengths)
+            # the derivative in the error of interpolation is one at some time between the outermost nodes
+            largest = highest.sup(min(times), max(times), self._grid.lengths)
             source = root * float(np.sqrt(self._grid.measure)) * error.smooth * largest
             total += source
             mean += float(np.sqrt(self._grid.measure)) * source
