@@ -12,9 +12,11 @@ from matplotlib import colormaps
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import ScalarFormatter
 
 #: Widths of one column and of both columns of a page (inches), and the size of all text in it (points).
 COLUMN, PAGE, FONT = 3.4, 7.0, 8.0
@@ -115,6 +117,14 @@ def legend(axes: Axes, handles: Sequence[Artist], columns: int = 1) -> None:
         figure.legend(handles=handles, loc="outside lower center", frameon=False, ncols=columns)
     else:
         axes.legend(handles=handles, frameon=False, ncols=columns)
+
+
+def colour_bar(drawn: ScalarMappable, panels: Sequence[Axes], label: str) -> None:
+    """What the colours mean, beside some panels."""
+    bar = figure_of(panels[0]).colorbar(drawn, ax=list(panels), label=label)
+    if isinstance(bar.formatter, ScalarFormatter):
+        bar.formatter.set_useMathText(True)
+        bar.formatter.set_powerlimits((-3, 3))
 
 
 def colours(count: int) -> list[str]:
