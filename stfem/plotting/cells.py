@@ -27,6 +27,7 @@ from stfem.plotting.style import (
     colour_bar,
     figure_of,
     finished,
+    map_panels,
 )
 from stfem.spaces.stencil import Array
 
@@ -155,16 +156,14 @@ def _scale(values: Array) -> Normalize:
 
 def _panels(axes: Axes | None, extents: Sequence[Array]) -> list[Axes]:
     """One panel per slice: the given one, or those of a new figure with room for their proportions."""
-    count, extent = len(extents), extents[0]
+    count = len(extents)
     if axes is not None:
         if count > 1:
             raise ValueError(f"axes: expected None for {count} slices, which need as many panels, got one")
         return [axes]
-    width = COLUMN if count == 1 else PAGE
-    height = 2.4
-    if len(extent) == 2:
-        height = 0.7 + min(max((width - 1.2) / count * max(e[1] / e[0] for e in extents), 0.8), 5.0)
-    return list(PaperFigure(width, height).subplots(1, count, squeeze=False)[0])
+    if len(extents[0]) == 2:
+        return list(map_panels(1, count, max(up / across for across, up in extents))[0])
+    return list(PaperFigure(COLUMN if count == 1 else PAGE, 2.4).subplots(1, count, squeeze=False)[0])
 
 
 def _draw_bars(axes: Axes, part: Shapes, values: Array, scale: Normalize) -> PolyCollection:

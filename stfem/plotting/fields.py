@@ -21,7 +21,9 @@ from stfem.plotting.style import (
     PaperFigure,
     check_picture,
     colour_bar,
+    figure_of,
     finished,
+    map_panels,
 )
 from stfem.reconstruction import Reconstruction
 from stfem.solution import Solution
@@ -143,7 +145,10 @@ def check_slices(
     if len(slices) == 0:
         raise ValueError("slices: expected at least one, got none")
     chosen: list[Slice | None] = []
-    for direction, position in slices:
+    for cut in slices:
+        if np.shape(cut) != (2,):
+            raise ValueError(f"slices: expected pairs (direction, position), got {cut!r}")
+        direction, position = cut
         if dim == 1 or direction not in range(dim):
             wanted = f"a direction in 0 … {dim - 1}" if dim > 1 else "None in one dimension"
             raise ValueError(f"slices: expected {wanted}, got {direction}")
@@ -233,11 +238,9 @@ def _curve(axes: Axes, sheet: _Sheet, component: int, points: int | None, **styl
 def _maps(table: list[list[tuple[_Sheet, int]]], points: int | None, title: str) -> Figure:
     """A table of panels, each for a component of a sheet; panels of one component share their colours."""
     rows, columns = len(table), len(table[0])
-    width = COLUMN if columns == 1 else PAGE
     across, up = table[0][0][0].field.grid.lengths
-    height = min(max((width - 1.2) / columns * up / across, 0.8), 5.0)
-    figure = PaperFigure(width, 0.3 + (height + 0.5) * rows)
-    panels = figure.subplots(rows, columns, squeeze=False)
+    panels = map_panels(rows, columns, up / across)
+    figure = figure_of(panels[0, 0])
     components = 1 + max(component for row in table for _, component in row)
     for component in range(components):
         places = [(r, c) for r in range(rows) for c in range(columns) if table[r][c][1] == component]
@@ -273,6 +276,5 @@ def _map(axes: Axes, sheet: _Sheet, component: int, points: int | None) -> AxesI
 
 
 def _quantity(component: int, components: int) -> str:
-    return (
-        "$u$ (units of the problem)" if components == 1 else f"component {component} (units of the problem)"
-    )
+    name = "$u$ " if components == 1 else f"component {component}\n"
+    return f"{name}(units of the problem)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -25,10 +26,9 @@ from stfem.plotting.style import (
     finished,
     legend,
     panel,
+    time_axis,
 )
 from stfem.spaces.stencil import Array
-
-TIME = "time $t$ (units of the problem)"
 
 
 def plot_bound(
@@ -66,35 +66,29 @@ def plot_bound(
     axes = panel(axes)
     handles: list[Artist] = []
     levels = []
+    errors: list[tuple[str, tuple[Array, Array]]] = []
     for i, (name, colour) in enumerate(zip(named, colours(len(named)), strict=True)):
         estimate = named[name]
         time, bound = bound_history(estimate)
         known = true_errors(estimate)
-        style = LINE_STYLES[i % len(LINE_STYLES)]
-        handles += axes.plot(time, bound, color=colour, ls=style, lw=1.3, label=name)
+        dashes = LINE_STYLES[i % len(LINE_STYLES)]
+        handles += axes.plot(time, bound, color=colour, ls=dashes, lw=1.3, label=name)
         levels.append(bound[np.isfinite(bound)])
-        if known is not None:
-            axes.plot(
-                *known,
-                color=colour if len(named) > 1 else BLACK,
-                ls="none",
-                marker="o",
-                ms=3.0,
-                mfc="none",
-                mew=0.7,
-            )
+        if known is not None and not any(_same(known, other) for _, other in errors):
+            errors.append((colour, known))
             levels.append(known[1])
-    if any(true_errors(estimate) is not None for estimate in named.values()):
-        truth = Line2D([], [], color=BLACK, ls="none", marker="o", ms=3.0, mfc="none", mew=0.7)
-        truth.set_label(r"true error $\|u-\hat{u}\|$")
-        handles.append(truth)
+    style: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 3.0, "mfc": "none", "mew": 0.7}
+    for colour, known in errors:  # of one reconstruction or of several
+        axes.plot(*known, color=colour if len(errors) > 1 else BLACK, **style)
+    if errors:
+        handles.append(Line2D([], [], color=BLACK, label=r"true error $\|u-\hat{u}\|$", **style))
     if is_spread(np.concatenate(levels)):
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0.0)
         axes.ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
-    axes.set(xlabel=TIME, ylabel="$L^2$ norm (units of $u$)")
-    axes.set_xlim(0.0, max(float(estimate.history["time"][-1]) for estimate in named.values()))
+    axes.set_ylabel("$L^2$ norm (units of $u$)")
+    time_axis(axes, max(float(estimate.history["time"][-1]) for estimate in named.values()))
     if not isinstance(estimates, Mapping):
         mark_infinite(axes, estimates)
     legend(axes, handles, min(2, len(handles)))
@@ -135,7 +129,7 @@ def plot_residual(estimate: Estimate, path: str | Path | None = None) -> Figure:
         rate = history[name] / np.diff(edges)
         finite = np.isfinite(rate)
         axes.stairs(np.where(finite, rate, np.nan), edges, color=colour, lw=1.1, baseline=None)
-        axes.set_title(title)
+        axes.set_title(title, loc="right")  # a power of ten may stand at the left
         axes.set_ylabel(label)
         if not rate[finite].any():
             axes.set_yticks([0.0])
@@ -145,8 +139,7 @@ def plot_residual(estimate: Estimate, path: str | Path | None = None) -> Figure:
         else:
             axes.set_ylim(0.0, 1.1 * rate[finite].max())
             axes.ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
-    panels[1].set_xlabel(TIME)
-    panels[1].set_xlim(0.0, edges[-1])
+    time_axis(panels[1], float(edges[-1]))
     return finished(figure, path)
 
 
@@ -181,8 +174,8 @@ def plot_growth(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
         axes.set_yscale("log")
     else:
         axes.set_ylim(0.0, 1.1 * factor[finite].max())
-    axes.set(xlabel=TIME, ylabel=r"growth factor $\exp\int\mu_+$ (dimensionless)")
-    axes.set_xlim(0.0, time[-1])
+    axes.set_ylabel(r"growth factor $\exp\int\mu_+$ (dimensionless)")
+    time_axis(axes, float(time[-1]))
     if not finite.all():
         axes.set_title(f"the factor is beyond all numbers after t = {time[finite][-1]:g}")
     return finished(figure_of(axes), path)
@@ -214,6 +207,11 @@ def true_errors(estimate: Estimate) -> tuple[Array, Array] | None:
     if "error" not in estimate.history:
         return None
     return estimate.history["time"], estimate.history["error"]
+
+
+def _same(first: tuple[Array, Array], second: tuple[Array, Array]) -> bool:
+    """Whether two estimates measured the same errors at the same times."""
+    return first[0].shape == second[0].shape and np.allclose(first, second, rtol=1e-6, atol=0.0)
 
 
 def finite_slabs(estimate: Estimate) -> int:

@@ -11,10 +11,10 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from stfem.estimators import Estimate
-from stfem.plotting.history import TIME, finite_slabs, mark_infinite, true_errors
+from stfem.plotting.history import finite_slabs, mark_infinite, true_errors
 from stfem.plotting.style import (
+    BLACK,
     SKY,
-    VERMILLION,
     YELLOW,
     PaperFigure,
     check_picture,
@@ -22,12 +22,13 @@ from stfem.plotting.style import (
     finished,
     legend,
     panel,
+    time_axis,
 )
 from stfem.spaces.stencil import Array
 
 #: Parts of the bound and their colours, which differ in lightness as well.
 PARTS = {
-    "initial error": "#888888",
+    "initial error": "#777777",
     "hyperbolic residual, $L^2$ norm": SKY,
     "parabolic residual, dual norm": YELLOW,
 }
@@ -61,13 +62,13 @@ def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     lines: list[Artist] = [
         *upper.plot(
-            time, parts.sum(axis=0), color="black", lw=1.1, label=r"bound of $\|u-\hat{u}\|$ at time $t$"
+            time, parts.sum(axis=0), color=BLACK, lw=1.1, label=r"bound of $\|u-\hat{u}\|$ at time $t$"
         )
     ]
     known = true_errors(estimate)
     if known is not None:
-        style = {"color": VERMILLION, "lw": 1.1, "ms": 3.5, "clip_on": False}
-        lines += upper.plot(*known, ".--", label=r"true $\|u-\hat{u}\|$ at time $t$", **style)
+        style = {"color": BLACK, "lw": 1.1, "ms": 3.0, "mew": 0.7, "mfc": "white", "clip_on": False}
+        lines += upper.plot(*known, "o--", label=r"true $\|u-\hat{u}\|$ at time $t$", **style)
     upper.stackplot(time, parts, colors=PARTS.values(), lw=0)
     upper.set_ylabel("$L^2$ norm (units of $u$)")
     upper.set_ylim(bottom=0.0)
@@ -134,6 +135,6 @@ def _draw_shares(axes: Axes, estimate: Estimate) -> list[PolyCollection]:
     areas: list[PolyCollection] = axes.stackplot(time, percent, colors=PARTS.values(), lw=0)
     for area, name, share in zip(areas, PARTS, percent[:, -1], strict=True):
         area.set_label(f"{name}: {share:.1f} % at $t$ = {time[-1]:g}")
-    axes.set(xlabel=TIME, ylabel="share of the bound (%)", ylim=(0.0, 100.0))
-    axes.set_xlim(0.0, estimate.history["time"][-1])
+    axes.set(ylabel="share of the bound (%)", ylim=(0.0, 100.0))
+    time_axis(axes, float(estimate.history["time"][-1]))
     return areas

@@ -96,7 +96,7 @@ def _grid_shapes(grid: TensorGrid, cut: tuple[int, float] | None) -> Shapes:
     if cut is not None:
         direction, position = cut
         kept.remove(direction)
-        layer = min(int(position / grid.spacing[direction]), grid.cells[direction] - 1)
+        layer = int(np.floor(position / grid.spacing[direction])) % grid.cells[direction]
         numbers = np.take(numbers, layer, axis=direction)
     reference = np.array([[0, 0], [1, 0], [1, 1], [0, 1]] if len(kept) == 2 else [[0], [1]])
     index = np.stack([axis.ravel() for axis in np.indices(numbers.shape)], axis=1)

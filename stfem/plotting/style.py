@@ -16,7 +16,8 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import ScalarFormatter
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
+from numpy.typing import NDArray
 
 #: Widths of one column and of both columns of a page (inches), and the size of all text in it (points).
 COLUMN, PAGE, FONT = 3.4, 7.0, 8.0
@@ -57,10 +58,12 @@ class PaperFigure(Figure):
     ----------
     width, height
         In inches.
+    fixed
+        Whether panels keep the proportions of a domain: they then stand close, and colour bars are as high.
     """
 
-    def __init__(self, width: float = COLUMN, height: float = 2.6) -> None:
-        super().__init__(figsize=(width, height), layout="constrained")
+    def __init__(self, width: float = COLUMN, height: float = 2.6, *, fixed: bool = False) -> None:
+        super().__init__(figsize=(width, height), layout="compressed" if fixed else "constrained")
 
     def unify(self) -> None:
         """Give all text the same size, later tick labels included."""
@@ -73,6 +76,15 @@ class PaperFigure(Figure):
 def panel(axes: Axes | None, height: float = 2.6) -> Axes:
     """The given axes, or those of a new figure one column wide."""
     return PaperFigure(COLUMN, height).subplots() if axes is None else axes
+
+
+def map_panels(rows: int, columns: int, proportion: float) -> NDArray[Any]:
+    """Panels ``(rows, columns)`` of a new figure for maps whose height is so many times their width."""
+    width = COLUMN if columns == 1 else PAGE
+    across = (width - 0.8) / columns - 0.6  # the rest is for the colour bar, and for labels
+    up = min(max(across * proportion, 0.8), 5.0)
+    figure = PaperFigure(width, 0.25 + (up + 0.6) * rows, fixed=True)
+    return np.asarray(figure.subplots(rows, columns, squeeze=False))
 
 
 def finished(figure: Figure, path: str | Path | None) -> Figure:
@@ -117,6 +129,13 @@ def legend(axes: Axes, handles: Sequence[Artist], columns: int = 1) -> None:
         figure.legend(handles=handles, loc="outside lower center", frameon=False, ncols=columns)
     else:
         axes.legend(handles=handles, frameon=False, ncols=columns)
+
+
+def time_axis(axes: Axes, end: float) -> None:
+    """Time from 0 to the end, with as many ticks as fit."""
+    axes.set_xlabel("time $t$ (units of the problem)")
+    axes.set_xlim(0.0, end)
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
 def colour_bar(drawn: ScalarMappable, panels: Sequence[Axes], label: str) -> None:
