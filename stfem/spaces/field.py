@@ -68,10 +68,10 @@ class Field:
             dimension.
         """
         dim = self.grid.dim
-        if dim == 1 or not 0 <= direction < dim:
-            raise ValueError(
-                f"direction: expected one of {dim} ≥ 2, counted from 0, got {direction} of {dim}"
-            )
+        if dim == 1:
+            raise ValueError("direction: expected a field in two or more dimensions to cut, got one in 1")
+        if direction not in range(dim):
+            raise ValueError(f"direction: expected one of 0 … {dim - 1}, got {direction}")
         if not np.isfinite(position):
             raise ValueError(f"position: expected a finite number, got {position}")
         (cell,), (basis,) = self._place(direction, np.array([position]))

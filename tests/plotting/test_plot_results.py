@@ -8,11 +8,6 @@ from stfem.plotting import PARTS, bound_parts, plot_demo, plot_estimate, plot_in
 from stfem.problems import linear_advection_diffusion, viscous_burgers
 
 
-@pytest.fixture(scope="module")
-def results():
-    return {d: stfem.certify(linear_advection_diffusion(d, 1e-3, 0.05), cells=3, degree=1) for d in (1, 2, 3)}
-
-
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_pictures_are_written_with_labelled_axes(results, dim, tmp_path):
     result = results[dim]
