@@ -6,12 +6,11 @@ from stfem.plotting.demo import plot_demo
 from stfem.plotting.effectivity import plot_effectivity, plot_sweep
 from stfem.plotting.fields import plot_fields, plot_solution
 from stfem.plotting.history import plot_bound, plot_growth, plot_residual
-from stfem.plotting.parts import PARTS, bound_parts, plot_estimate, plot_shares
+from stfem.plotting.parts import bound_parts, plot_estimate, plot_shares
 from stfem.plotting.study import plot_study
 from stfem.plotting.style import PICTURE_ENDINGS, PaperFigure
 
 __all__ = [
-    "PARTS",
     "PICTURE_ENDINGS",
     "PaperFigure",
     "bound_parts",

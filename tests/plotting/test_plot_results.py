@@ -4,7 +4,8 @@ from matplotlib.colors import to_rgb
 
 import stfem
 from stfem.estimators import AllDualEstimator
-from stfem.plotting import PARTS, bound_parts, plot_demo, plot_estimate, plot_indicators, plot_solution
+from stfem.plotting import bound_parts, plot_demo, plot_estimate, plot_indicators, plot_solution
+from stfem.plotting.parts import PARTS
 from stfem.problems import linear_advection_diffusion, viscous_burgers
 
 
