@@ -34,7 +34,7 @@ from stfem.spaces.tensor import point_coordinates, values_at
 #: A plane (or, of a field in two dimensions, a line): direction, counted from 0, and position.
 Slice = tuple[int, float]
 #: Points per cell and direction, and per direction in all, unless the user wants others.
-_POINTS, _ALL_POINTS = 8, 1024
+_POINTS, _ALL_POINTS = 24, 1024
 #: How the curves of a picture differ: the first is broad and light, those upon it are thin.
 _LINES = ((SKY, "-", 2.6), (BLACK, "-", 0.8), (VERMILLION, "--", 0.8))
 
@@ -58,7 +58,7 @@ def plot_solution(
     path
         Where to write the picture.
     points
-        Points per cell and direction; by default 8, fewer on fine grids.
+        Points per cell and direction; by default 24, fewer on fine grids.
     reconstruction
         Such as `Siac()`, or that of the estimator.
     slices
@@ -99,7 +99,7 @@ def plot_fields(
     path
         Where to write the picture.
     points
-        Points per cell and direction; by default 8, fewer on fine grids.
+        Points per cell and direction; by default 24, fewer on fine grids.
     slices
         Pairs (direction, position), directions counted from 0: what is drawn then is the field on these
         planes or, in two dimensions, on these lines.

@@ -63,6 +63,7 @@ def plot_bound(
     named = estimates if isinstance(estimates, Mapping) else {r"bound of $\|u-\hat{u}\|$": estimates}
     if not named:
         raise ValueError("estimates: expected an estimate, or some of them by name, got none")
+    columns = 2 if axes is None else 1
     axes = panel(axes)
     handles: list[Artist] = []
     levels = []
@@ -91,7 +92,7 @@ def plot_bound(
     time_axis(axes, max(float(estimate.history["time"][-1]) for estimate in named.values()))
     if not isinstance(estimates, Mapping):
         mark_infinite(axes, estimates)
-    legend(axes, handles, min(2, len(handles)))
+    legend(axes, handles, min(columns, len(handles)))
     return finished(figure_of(axes), path)
 
 
@@ -174,7 +175,7 @@ def plot_growth(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
         axes.set_yscale("log")
     else:
         axes.set_ylim(0.0, 1.1 * factor[finite].max())
-    axes.set_ylabel(r"growth factor $\exp\int\mu_+$ (dimensionless)")
+    axes.set_ylabel("growth factor $\\exp\\int\\mu_+$\n(dimensionless)")
     time_axis(axes, float(time[-1]))
     if not finite.all():
         axes.set_title(f"the factor is beyond all numbers after t = {time[finite][-1]:g}")

@@ -17,6 +17,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 #: Widths of one column and of both columns of a page (inches), and the size of all text in it (points).
@@ -49,6 +50,9 @@ PICTURE_ENDINGS = tuple(
     f".{name}" for name in sorted(FigureCanvasBase.get_supported_filetypes()) if name != "pgf"
 )
 RESOLUTION = 300.0  # dots per inch, of pixel formats and of parts that vector formats hold as pixels
+
+#: Height of tick labels and the label of an axis, in points.
+_LABELS = 28.0
 
 
 class PaperFigure(Figure):
@@ -123,12 +127,19 @@ def check_picture(path: str | Path | None) -> None:
 
 
 def legend(axes: Axes, handles: Sequence[Artist], columns: int = 1) -> None:
-    """Names of curves: below the axes where the figure is ours, else inside, where there is room."""
+    """Names of curves: below the figure where it is ours alone, below the axes where a layout makes room.
+
+    Otherwise inside the axes, where there is room.
+    """
     figure = figure_of(axes)
     if isinstance(figure, PaperFigure) and len(figure.axes) == 1:
         figure.legend(handles=handles, loc="outside lower center", frameon=False, ncols=columns)
-    else:
-        axes.legend(handles=handles, frameon=False, ncols=columns)
+        return
+    style: dict[str, Any] = {"frameon": False, "handlelength": 1.8, "columnspacing": 1.2}
+    if figure.get_layout_engine() is not None:
+        below = axes.transAxes + ScaledTranslation(0.0, -_LABELS / 72.0, figure.dpi_scale_trans)
+        style |= {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": below}
+    axes.legend(handles=handles, ncols=columns, **style)
 
 
 def time_axis(axes: Axes, end: float) -> None:

@@ -12,6 +12,7 @@ import skfem
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 import stfem
@@ -20,7 +21,9 @@ from stfem.plotting import (
     PaperFigure,
     plot_bound,
     plot_cells,
+    plot_convergence,
     plot_demo,
+    plot_effectivity,
     plot_growth,
     plot_indicators,
     plot_residual,
@@ -56,6 +59,20 @@ def demo_rows():
     ]
 
 
+def panels(results):
+    """Pictures drawn into axes of one figure."""
+    figure = PaperFigure(10.5, 5.8)
+    axes = figure.subplots(2, 3)
+    plot_bound(results[2], axes=axes[0, 0])
+    plot_shares(results[2], axes=axes[0, 1])
+    plot_growth(results[2], axes=axes[0, 2])
+    plot_indicators(results[2], axes=axes[1, 2])
+    plot_convergence(study("cells").rows, study("cells").varied, axes=axes[1, 0])
+    plot_effectivity(study("eps").rows, study("eps").varied, axes=axes[1, 1])
+    figure.unify()
+    return figure
+
+
 PICTURES = {
     "estimate": lambda r: r[2].plot(),
     "bound": lambda r: plot_bound(r[2]),
@@ -76,6 +93,7 @@ PICTURES = {
     "convergence": lambda r: plot_study(study("cells")),
     "sweep": lambda r: plot_study(study("eps")),
     "degrees": lambda r: plot_study(study("degree")),
+    "panels": panels,
     "demo": lambda r: plot_demo(demo_rows(), -0.5),
 }
 
@@ -144,6 +162,13 @@ def test_text_stands_within_the_picture_and_does_not_overlap(picture, placed):
         assert box.x1 <= width + 1.0, text
         assert box.y1 <= height + 1.0, text
     assert overlaps(placed) == []
+
+
+def test_legends_hide_nothing(picture, placed):
+    """Those beside one picture, and those of panels, which lie below their axes."""
+    outlines = [legend.get_window_extent() for legend in picture.findobj(Legend)]
+    if picture.get_layout_engine() is not None and len(picture.axes) != 1:
+        assert not any(outline.overlaps(axes.bbox) for outline in outlines for axes in picture.axes)
 
 
 def test_overlaps_are_noticed():

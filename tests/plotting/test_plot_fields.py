@@ -59,7 +59,7 @@ def test_curves_have_the_values_of_the_solution(results):
     jumps = [after[1][0] - before[1][-1] for before, after in pairwise(drawn)]
     assert np.abs(jumps).min() > 1e-3  # the data of this test jump, and so does the picture
     for x, y in drawn:
-        assert len(x) == 8
+        assert len(x) == 24
         np.testing.assert_allclose(y[:-1], solution(x[None, :-1]), atol=1e-12)  # the end is the next cell's
 
 
