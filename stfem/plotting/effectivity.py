@@ -83,8 +83,12 @@ def plot_sweep(
     panels = figure.subplots(1 + both, 1, sharex=True, squeeze=False)[:, 0]
     family.axis.prepare(panels[0])
     values = np.concatenate([curve.column(name) for curve in family.curves for name in drawn])
-    if is_spread(values[np.isfinite(values)]):
+    finite = values[np.isfinite(values)]
+    if is_spread(finite):
         panels[0].set_yscale("log")
+    else:
+        panels[0].set_ylim(0.0, 1.15 * finite.max(initial=0.0) or 1.0)
+        panels[0].ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
     panels[0].set_ylabel("$L^2$ norm (units of $u$)")
     for name in drawn:
         _draw(panels[0], family, name, filled=name == "bound", joined=name == drawn[0])

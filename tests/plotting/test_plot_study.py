@@ -145,6 +145,21 @@ def test_sweeps_show_errors_and_effectivity():
     assert len(plot_sweep(without, ("eps", "degree"), "eps").axes) == 1
 
 
+@pytest.mark.parametrize(("size", "scale"), [(1.0, "linear"), (100.0, "log")])
+def test_norms_that_differ_little_start_at_zero(size, scale):
+    rows = [{"eps": e, "bound": (1.0 + e * size) * 1e-7, "error": 1e-7} for e in (0.0, 0.5)]
+    axes = plot_sweep(rows, ("eps",), "eps").axes[0]
+    low, high = axes.get_ylim()
+    assert axes.get_yscale() == scale
+    assert (low == 0.0) == (scale == "linear")
+    assert high > 1.05 * rows[1]["bound"]
+
+
+def test_a_sweep_without_a_finite_bound():
+    axes = plot_sweep([{"eps": e, "bound": np.inf} for e in (0.0, 0.5)], ("eps",), "eps").axes[0]
+    assert axes.get_ylim() == (0.0, 1.0)
+
+
 def test_names_stand_in_a_row():
     rows = [{"flux": f, "degree": q, "bound": 1.0 + q} for f in (len, abs) for q in (1, 2)]
     axes = plot_sweep(rows, ("flux", "degree"), "flux").axes[0]
