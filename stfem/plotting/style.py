@@ -69,6 +69,10 @@ class PaperFigure(Figure):
     def __init__(self, width: float = COLUMN, height: float = 2.6, *, fixed: bool = False) -> None:
         super().__init__(figsize=(width, height), layout="compressed" if fixed else "constrained")
 
+    def set(self, **properties: Any) -> Any:
+        """Set properties by name; without this, matplotlib generates one with links into its own pages."""
+        return super().set(**properties)
+
     def unify(self) -> None:
         """Give all text the same size, later tick labels included."""
         for axes in self.findobj(Axes):

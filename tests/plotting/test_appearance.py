@@ -171,6 +171,14 @@ def test_legends_hide_nothing(picture, placed):
         assert not any(outline.overlaps(axes.bbox) for outline in outlines for axes in picture.axes)
 
 
+def test_figures_take_properties_like_others():
+    figure = PaperFigure(3.0, 2.0)
+    figure.set(figheight=2.5, facecolor="none")
+    assert figure.get_size_inches().tolist() == [3.0, 2.5]
+    with pytest.raises(AttributeError, match="nothing"):
+        figure.set(nothing=1)
+
+
 def test_overlaps_are_noticed():
     figure = PaperFigure()
     axes = figure.subplots()
