@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "reconstruction": ("timestepping",),
     "residual": ("reconstruction",),
     "estimators": ("residual",),
-    "solution": ("timestepping",),
+    "solution": ("reconstruction",),
     "solving": ("solution", "estimators"),
     "adaptivity": ("solving",),
     "studies": ("solving", "adaptivity"),

@@ -51,7 +51,8 @@ class Estimate:
         Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ), "member" (λ),
         "temporal", and the true "error" at the ends where it is known.
     facts
-        Numbers that describe the run: steps, slabs, degrees, cells, seconds, ….
+        Numbers that describe the run: steps, slabs, degrees, cells, lengths of the domain, seconds, …;
+        "error_factor" takes α, √β and z_0 of a system, norms of its entropy, to L² (T4).
     """
 
     bound: float

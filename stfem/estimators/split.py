@@ -249,6 +249,8 @@ class _Run:
                 "degree_time": self.interpolant.degree,
                 "degree_reconstruction": self.degree,
                 "dofs": self.semi.dofs,
+                "lengths": self.semi.grid.lengths,
+                "error_factor": factor,
                 "seconds_true_error": self.seconds_true,
             },
         )
