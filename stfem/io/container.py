@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -68,8 +68,8 @@ def write(path: str | Path, kind: str, content: Mapping[str, Any]) -> Path:
     arrays: dict[str, Any] = {}
     text = {"version": FORMAT_VERSION, "kind": kind, "content": _encoded(content, arrays)}
     arrays[_TEXT] = np.array(json.dumps(text, ensure_ascii=False, allow_nan=False))
-    with written_at_once(target) as stream:
-        np.savez(stream, **arrays)
+    with written_at_once(target) as unfinished:
+        np.savez(unfinished, **arrays)
     return target
 
 
@@ -153,8 +153,8 @@ def _decoded(text: Any, arrays: Mapping[str, Any]) -> Any:
 
 
 @contextmanager
-def written_at_once(target: Path) -> Iterator[IO[bytes]]:
-    """A stream to a file beside `target` that takes its name, and place, once all has been written.
+def written_at_once(target: Path) -> Iterator[Path]:
+    """An empty file beside `target`, of the same ending, that takes its name and place once it is written.
 
     Raises
     ------
@@ -162,16 +162,15 @@ def written_at_once(target: Path) -> Iterator[IO[bytes]]:
         Naming `target`, where nothing can be written there.
     """
     final = Path(os.path.realpath(target))  # a link stays one
-    unfinished = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
+    unfinished = final.with_name(f".{secrets.token_hex(4)}-{final.name}")
     try:
-        try:
-            stream = unfinished.open("xb")
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(target)) from None
-        with stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+        unfinished.touch(exist_ok=False)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    try:
+        yield unfinished
+        with unfinished.open("rb") as stream:
+            os.fsync(stream.fileno())  # or a power failure leaves the name without the content
         unfinished.replace(final)
     finally:
         unfinished.unlink(missing_ok=True)
