@@ -1,15 +1,12 @@
-"""Files: solutions and estimates to be read again, and for programs that draw them."""
+"""Files: solutions and estimates to be read again, for programs that draw them, and for scikit-fem."""
 
 from stfem.io.cells import HEXAHEDRON, LINE, QUADRILATERAL, Cells, Shape
+from stfem.io.levels import RecordedLevels
 from stfem.io.saving import load_estimate, load_solution, save_estimate, save_solution
+from stfem.io.scikit_fem import LegendreElement, SkfemField, from_skfem, to_skfem
 from stfem.io.vtk import write_cells, write_vtk, write_vtk_series
 
 __all__ = [
-    "HEXAHEDRON",
-    "LINE",
-    "QUADRILATERAL",
-    "Cells",
-    "Shape",
     "load_estimate",
     "load_solution",
     "save_estimate",
@@ -17,4 +14,14 @@ __all__ = [
     "write_cells",
     "write_vtk",
     "write_vtk_series",
+    "Cells",
+    "Shape",
+    "LINE",
+    "QUADRILATERAL",
+    "HEXAHEDRON",
+    "from_skfem",
+    "to_skfem",
+    "LegendreElement",
+    "RecordedLevels",
+    "SkfemField",
 ]

@@ -95,7 +95,9 @@ def read(path: str | Path, kind: str) -> dict[str, Any]:
                 misfit = _misfit(text, kind)
                 if misfit is None:
                     arrays = {name: archive[name] for name in archive.files if name != _TEXT}
-                    content: dict[str, Any] = _decoded(text["content"], arrays)
+                    content = _decoded(text["content"], arrays)
+                    if not isinstance(content, dict):
+                        raise TypeError(f"content: expected a mapping, got {type(content).__name__}")
                     return content
         except _BROKEN as error:
             raise ValueError(f"{path}: expected a whole file, got a damaged one ({error})") from error

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from stfem.estimators import Estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.io import container
@@ -23,6 +25,10 @@ from stfem.timestepping import Node, Stepper
 __all__ = ["load_estimate", "load_solution", "save_estimate", "save_solution"]
 
 T = TypeVar("T")
+_SOLUTION = {
+    *("problem", "cells", "degree", "flux", "penalty"),
+    *("stepper", "dt", "initial", "values", "stored"),
+}
 
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
@@ -55,6 +61,7 @@ def load_solution(
     if problem is not None and not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {problem!r}")
     saved = container.read(path, "solution")
+    _check_entries(path, saved, _SOLUTION, _SOLUTION)
     cells, degree = saved["cells"], saved["degree"]
     chosen = partial(_chosen, path, saved)
     problem = chosen("problem", problem, fingerprint, problems.RECIPES)
@@ -65,8 +72,14 @@ def load_solution(
     )
     stepper = chosen("stepper", stepper, describe_stepper, RECIPES)
     semidiscretization = Semidiscretization(problem, cells, degree, flux, penalty)
-    stored = None if saved["stored"] is None else tuple(map(_node, saved["stored"]))
     initial, values = saved["initial"], saved["values"]
+    levels = [initial, values, *(node[name] for node in saved["stored"] or () for name in ("values", "rate"))]
+    for array in levels:
+        if np.shape(array) != semidiscretization.shape:
+            raise ValueError(
+                f"{path}: expected coefficients of shape {semidiscretization.shape}, got {np.shape(array)}"
+            )
+    stored = None if saved["stored"] is None else tuple(map(_node, saved["stored"]))
     return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, stored)
 
 
@@ -91,8 +104,16 @@ def _chosen(
             f"{path}: expected load(path, {name}=…), got no {name}: files hold no functions and classes "
             f"of your own, here {', '.join(functions)}"
         )
-    made: T = rebuild(description, recipes)
+    try:
+        made: T = rebuild(description, recipes)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: expected a description of the {name}, got another ({error!r})") from error
     return made
+
+
+def _check_entries(path: str | Path, saved: Mapping[str, Any], needed: set[str], known: set[str]) -> None:
+    if not needed <= saved.keys() <= known:
+        raise ValueError(f"{path}: expected the entries {', '.join(sorted(known))}, got {', '.join(saved)}")
 
 
 def _node(saved: Mapping[str, Any]) -> Node:
@@ -114,6 +135,5 @@ def load_estimate(path: str | Path) -> Estimate:
     needed = {
         name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
     }
-    if not needed <= saved.keys() <= known.keys():
-        raise ValueError(f"{path}: expected the entries {', '.join(known)}, got {', '.join(saved)}")
+    _check_entries(path, saved, needed, {*known})
     return Estimate(**saved)

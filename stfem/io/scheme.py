@@ -11,6 +11,7 @@ import numpy as np
 
 from stfem.equations import Equation, is_diagonal
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_engquist_osher, flux_rusanov, flux_upwind
+from stfem.io.levels import RecordedLevels
 from stfem.meshes.grid import TensorGrid
 from stfem.problems.fingerprint import Recipe, describe
 from stfem.spaces.stencil import Array
@@ -34,6 +35,7 @@ RECIPES = {
     "interior penalty": Recipe.of(InteriorPenalty, "penalty"),
     "explicit stepper": Recipe.of(ExplicitRungeKutta, "tableau"),
     "implicit-explicit stepper": Recipe.of(ImplicitExplicitRungeKutta, "tableau"),
+    "recorded levels": Recipe.of(RecordedLevels, "levels", "order"),
     "tableau": Recipe.of(ButcherTableau, "name", "a", "b", "order", "c", "embedded", "embedded_order"),
     "pair of tableaux": Recipe.of(AdditiveTableau, "name", "explicit", "implicit", "order"),
 }
@@ -65,8 +67,8 @@ def describe_penalty(penalty: InteriorPenalty, equation: Equation, grid: TensorG
 
 
 def describe_stepper(stepper: Stepper) -> Any:
-    """Tableau of a shipped stepper; properties, and one step for a differential equation, of any other."""
-    if type(stepper) in (ExplicitRungeKutta, ImplicitExplicitRungeKutta):
+    """Tableau of a shipped stepper; of any other its properties and one step for a differential equation."""
+    if type(stepper) in (ExplicitRungeKutta, ImplicitExplicitRungeKutta, RecordedLevels):
         return describe(stepper, RECIPES)
     if isinstance(stepper, type) or not hasattr(stepper, "step"):
         raise TypeError(f"stepper: expected a stepper such as ExplicitRungeKutta(RK4), got {stepper!r}")

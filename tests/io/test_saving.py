@@ -313,5 +313,25 @@ def test_files_of_the_other_kind_are_refused(tmp_path):
 
 def test_an_estimate_of_a_later_format_is_refused(tmp_path):
     stfem.io.container.write(tmp_path / "estimate.npz", "estimate", {"bound": 1.0})
-    with pytest.raises(ValueError, match=r"estimate\.npz: expected the entries bound, bound_final"):
+    with pytest.raises(ValueError, match=r"estimate\.npz: expected the entries assumptions, bound, bound_e"):
         Estimate.load(tmp_path / "estimate.npz")
+
+
+def test_files_with_other_content_are_refused(tmp_path):
+    """Whole by their checksums, but not what `save` writes."""
+    path = tmp_path / "run.npz"
+    solve(linear_advection_diffusion(1, 1e-3, 0.1), cells=4, degree=1, history=True).save(path)
+    saved = stfem.io.container.read(path, "solution")
+    wrong = {
+        "the entries cells, degree": {"cells": (4,)},
+        "coefficients of shape": {**saved, "values": saved["values"][:, :1]},
+        "of shape": {**saved, "stored": [{**saved["stored"][0], "rate": np.zeros(3)}]},
+        "a description of the flux": {**saved, "flux": {"is": "flux", "name": "flux_of_mine"}},
+        "a description of the stepper": {**saved, "stepper": {"is": "explicit stepper"}},
+        "a description of the problem": {**saved, "problem": {**saved["problem"], "final_time": -1.0}},
+        "a damaged one": [1.0],
+    }
+    for sentence, content in wrong.items():
+        stfem.io.container.write(path, "solution", content)
+        with pytest.raises(ValueError, match=rf"run\.npz: expected .*{sentence}"):
+            Solution.load(path)
