@@ -49,7 +49,9 @@ def _tensor_nodes(parts: str, degree: int) -> NDArray[np.intp]:
     return np.array(nodes, dtype=np.intp)
 
 
+#: Interval.
 LINE = Shape(1, "line", "VTK_LAGRANGE_CURVE", partial(_tensor_nodes, "0 1 -"))
+#: Quadrilateral.
 QUADRILATERAL = Shape(
     2, "quad", "VTK_LAGRANGE_QUADRILATERAL", partial(_tensor_nodes, "00 10 11 01 -0 1- -1 0- --")
 )
