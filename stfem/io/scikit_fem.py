@@ -257,7 +257,7 @@ def _located(grid: TensorGrid, basis: Any) -> tuple[NDArray[np.intp], Array]:
     fits = (
         np.all((first >= 0) & (first < limits))
         and np.all(np.minimum(np.abs(corners), np.abs(corners - 1.0)) < _TOLERANCE * limits)
-        and len(np.unique(cells)) == len(cells) == grid.size
+        and np.all(np.bincount(cells, minlength=grid.size) == 1)
     )
     if not fits:
         counts, box = " × ".join(map(str, grid.cells)), " × ".join(f"(0, {x:g})" for x in grid.lengths)
