@@ -210,56 +210,57 @@ class _Projection:
     """Modes of the field of a coefficient vector, which has to be in Q_q on every cell of a grid."""
 
     def __init__(self, grid: TensorGrid, degree: int, mesh: Any, element: Any) -> None:
-        self._grid, self._degree = grid, degree
         if not isinstance(element, skfem.Element):
             raise TypeError(f"element: expected an element of scikit-fem, got {element!r}")
-        count = max(degree, int(element.maxdeg)) + 1  # enough to notice what is not in the space
-        line, weights = gauss(count)
+        self._grid, self._degree = grid, degree
+        # enough points to notice what is not in Q_q, and cells that are not boxes
+        line, weights = gauss(max(degree, int(element.maxdeg), int(mesh.elem.maxdeg)) + 1)
         points = np.stack([x.ravel() for x in np.meshgrid(*[line] * grid.dim, indexing="ij")])
         self._weights = np.array([np.prod(entry) for entry in product(weights, repeat=grid.dim)])
         self._basis = skfem.CellBasis(mesh, element, quadrature=(points, self._weights))
         self.size = int(self._basis.N)
-        self._cells, local = _located(grid, self._basis)
+        self._cells, self._order = _located(grid, self._basis, line)
         own = LegendreElement(MESHES[grid.dim].elem.refdom, degree)
-        self._tables = np.stack([own.lbasis(local, i)[0] for i in range(own.interior_dofs)])
+        self._table = np.stack([own.lbasis(points, i)[0] for i in range(own.interior_dofs)])
 
     def __call__(self, vector: Array) -> Array:
         """Modes ``(q+1, …, N…)``.
 
         c_k = 1/|K| ∫_K u φ_k, and u = Σ c_k φ_k at all points of the quadrature.
         """
-        values = np.asarray(self._basis.interpolate(vector))
-        if values.shape != self._tables.shape[1:]:
+        given = np.asarray(self._basis.interpolate(vector))
+        if given.shape != self._order.shape:
             raise TypeError("element: expected a scalar one, got one with several components")
-        modes = np.einsum("kcp,cp,p->kc", self._tables, values, self._weights)
-        difference = np.abs(np.einsum("kc,kcp->cp", modes, self._tables) - values).max(initial=0.0)
+        values = np.empty(given.shape)
+        np.put_along_axis(values, self._order, given, axis=1)
+        modes = (self._table * self._weights) @ values.T
+        difference = np.abs(modes.T @ self._table - values).max(initial=0.0)
         if difference > _TOLERANCE * np.abs(values).max(initial=0.0):
             raise ValueError(
                 f"coefficients: expected polynomials of degree {self._degree} in every direction of a cell, "
                 f"got a field that differs from its projection by {difference:.3g}"
             )
-        shape = (self._degree + 1,) * self._grid.dim
         result = np.empty(modes.shape)
         result[:, self._cells] = modes
-        return result.reshape(*shape, *self._grid.cells)
+        return result.reshape(*(self._degree + 1,) * self._grid.dim, *self._grid.cells)
 
 
-def _located(grid: TensorGrid, basis: Any) -> tuple[NDArray[np.intp], Array]:
-    """Numbers of the cells of a mesh in a grid, ``(cells,)``, and the points of a basis in them.
+def _located(grid: TensorGrid, basis: Any, line: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Numbers of the cells of a mesh in a grid, ``(cells,)``, and of their points, ``(cells, points)``.
 
-    The latter are ``(d, cells, points)`` in [0, 1].
+    The points of a cell are those of the tensor product of a line in some order.
     """
     spacing, limits = (np.reshape(given, (-1, 1, 1)) for given in (grid.spacing, grid.cells))
     scaled = np.asarray(basis.global_coordinates()) / spacing
     first = np.floor(scaled.mean(axis=2, keepdims=True))
-    corners = basis.mesh.p[:, basis.mesh.t].swapaxes(1, 2) / spacing - first  # (d, cells, vertices)
+    nearest = np.searchsorted(0.5 * (line[1:] + line[:-1]), scaled - first)
     cells = np.ravel_multi_index(tuple(first[:, :, 0].astype(int)), grid.cells, mode="clip")
     fits = (
         np.all((first >= 0) & (first < limits))
-        and np.all(np.minimum(np.abs(corners), np.abs(corners - 1.0)) < _TOLERANCE * limits)
+        and np.all(np.abs(scaled - first - line[nearest]) < _TOLERANCE * limits)
         and np.all(np.bincount(cells, minlength=grid.size) == 1)
     )
     if not fits:
         counts, box = " × ".join(map(str, grid.cells)), " × ".join(f"(0, {x:g})" for x in grid.lengths)
         raise ValueError(f"mesh: expected the {counts} equal cells of a grid on {box}, got others")
-    return cells, scaled - first
+    return cells, np.ravel_multi_index(tuple(nearest), (len(line),) * grid.dim)

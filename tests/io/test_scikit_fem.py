@@ -224,6 +224,15 @@ def test_files_of_recorded_levels(tmp_path):
             assert getattr(estimate(loaded), entry.name) == getattr(estimate(made), entry.name)
 
 
+def symmetric():
+    """Four cells with the middles of squares, and no squares."""
+    mesh = skfem.MeshQuad1.init_tensor(*[np.linspace(0.0, 1.0, 3)] * 2)
+    points = mesh.p.copy()
+    signs = np.cos(PI2 * points.sum(axis=0))
+    points[0] += 0.05 * signs
+    return skfem.MeshQuad1(points, mesh.t)
+
+
 def test_arguments_that_do_not_fit():
     problem = linear_advection_diffusion(2, 1e-3, 0.1)
     solution = solve(problem, cells=3, degree=1)
@@ -254,6 +263,8 @@ def test_arguments_that_do_not_fit():
     for error, sentence, given, options in refused:
         with pytest.raises(error, match=sentence):
             from_skfem(*given, **{"degree": 1, **options})
+    with pytest.raises(ValueError, match="equal cells of a grid"):
+        from_skfem(problem, symmetric(), skfem.ElementQuad0(), np.ones((2, 4)), degree=0)
     with pytest.raises(TypeError, match="expected a Solution, got Problem"):
         to_skfem(problem)
 
