@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from stfem.spaces.stencil import Array
 
-__all__ = ["HEXAHEDRON", "LINE", "QUADRILATERAL", "SHAPES", "Cells", "Shape"]
+__all__ = [
+    "HEXAHEDRON",
+    "LINE",
+    "QUADRILATERAL",
+    "SHAPES",
+    "TETRAHEDRON",
+    "TRIANGLE",
+    "Cells",
+    "Shape",
+]
 
 #: VTK interpolates no higher ones.
 MAX_DEGREE = 10
@@ -49,6 +58,38 @@ def _tensor_nodes(parts: str, degree: int) -> NDArray[np.intp]:
     return np.array(nodes, dtype=np.intp)
 
 
+#: Vertices, edges, faces and interior of simplices, by their number of vertices.
+_SIMPLICES = {
+    1: ("0",),
+    3: ("0", "1", "2", "01", "12", "20", "012"),
+    4: ("0", "1", "2", "3", "01", "12", "20", "03", "13", "23", "013", "231", "032", "021", "0123"),
+}
+
+
+def _simplex_nodes(vertices: int, degree: int) -> NDArray[np.intp]:
+    """Nodes of the parts of a simplex, one after the other."""
+    return np.array([node[1:] for node in _barycentric(vertices, degree)], dtype=np.intp)
+
+
+def _barycentric(vertices: int, degree: int) -> list[list[int]]:
+    """Barycentric coordinates of all nodes, times the degree.
+
+    In an edge they follow each other; the nodes inside triangles and tetrahedra are those of a smaller one.
+    """
+    if degree < 1:
+        return [[0] * vertices] * (degree == 0)
+    if vertices == 2:
+        return [[degree - i, i] for i in range(degree + 1)]
+    nodes = []
+    for part in _SIMPLICES[vertices]:
+        for inner in _barycentric(len(part), degree - len(part)):
+            node = [0] * vertices
+            for vertex, coordinate in zip(map(int, part), inner, strict=True):
+                node[vertex] = coordinate + 1
+            nodes.append(node)
+    return nodes
+
+
 #: Interval.
 LINE = Shape(1, "line", "VTK_LAGRANGE_CURVE", partial(_tensor_nodes, "0 1 -"))
 #: Quadrilateral.
@@ -68,6 +109,10 @@ HEXAHEDRON = Shape(
         "0-- 1-- -0- -1- --0 --1 ---",
     ),
 )
+#: Triangle.
+TRIANGLE = Shape(2, "triangle", "VTK_LAGRANGE_TRIANGLE", partial(_simplex_nodes, 3))
+#: Tetrahedron.
+TETRAHEDRON = Shape(3, "tetra", "VTK_LAGRANGE_TETRAHEDRON", partial(_simplex_nodes, 4))
 #: Cells of tensor grids by dimension.
 SHAPES = {shape.dim: shape for shape in (LINE, QUADRILATERAL, HEXAHEDRON)}
 

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from stfem import Problem, Siac, Torus, certify, equations, solve
-from stfem.io import HEXAHEDRON, LINE, QUADRILATERAL, Cells, write_cells, write_vtk, write_vtk_series
+from stfem.io import (
+    HEXAHEDRON,
+    LINE,
+    QUADRILATERAL,
+    TETRAHEDRON,
+    TRIANGLE,
+    Cells,
+    write_cells,
+    write_vtk,
+    write_vtk_series,
+)
 from stfem.problems import diffusive_p_system, linear_advection_diffusion
 from stfem.reconstruction import prolong
 from stfem.solution import evaluate
@@ -281,6 +291,30 @@ def test_arguments_that_do_not_fit(tmp_path):
         with pytest.raises(error, match=sentence):
             call()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 5, 7, 10])
+@pytest.mark.parametrize("shape", [LINE, TRIANGLE, QUADRILATERAL, TETRAHEDRON, HEXAHEDRON])
+def test_vtk_knows_the_nodes_of_every_shape(tmp_path, shape, degree):
+    """Polynomials of the degree, in two cells of which one is an affine image."""
+    rng = np.random.default_rng(degree)
+    nodes = shape.numbering(degree)
+    assert len(np.unique(nodes, axis=0)) == len(nodes)
+    matrix = np.eye(shape.dim) + 0.3 * rng.normal(size=(shape.dim, shape.dim))
+    points = np.stack([nodes / degree, nodes / degree @ matrix.T + 2.0])
+    slope = rng.normal(size=shape.dim)
+
+    def function(x):
+        return (0.2 + x @ slope) ** degree
+
+    cells = Cells(shape, degree, points, {"v": function(points)})
+    grid = grid_of(write_cells(tmp_path / "c.vtu", cells))
+    for reference in (np.array([0.2, 0.3, 0.1]), np.array([0.1, 0.15, 0.6])):
+        reference = reference[: shape.dim]
+        for number, there in enumerate((reference, matrix @ reference + 2.0)):
+            place, value = in_cell(grid, number, reference, "v")
+            assert place[: shape.dim] == pytest.approx(there, abs=1e-12)
+            assert value == pytest.approx(function(there), rel=1e-9, abs=1e-11)
 
 
 def test_cells_of_other_programs(tmp_path):
