@@ -98,6 +98,7 @@ QUADRILATERAL = Shape(
 )
 # The order of the upright edges, 00- 10- 01- 11-, is that of VTK 8. Files of the version that meshio writes
 # (0.1) are defined by it: VTK 9 has exchanged the last two, and exchanges them when it reads such files.
+#: Hexahedron.
 HEXAHEDRON = Shape(
     3,
     "hexahedron",

@@ -11,7 +11,7 @@ from skfem.helpers import dot, grad
 from stfem import Estimate, NonFiniteError, Problem, Solution, Torus, equations, estimate, solve
 from stfem.data import sine
 from stfem.io import LegendreElement, RecordedLevels, from_skfem, to_skfem
-from stfem.problems import diffusive_p_system, linear_advection_diffusion
+from stfem.problems import diffusive_p_system, linear_advection_diffusion, viscous_burgers
 from stfem.spaces.tensor import norm_l2_sq
 
 PI2 = 2.0 * math.pi
@@ -209,6 +209,19 @@ def test_a_wrong_computation_has_a_large_bound():
     assert result.error > 0.1
     assert result.error <= result.bound
     assert result.bound > 10.0 * right.bound
+
+
+@pytest.mark.parametrize("noise", [1e-5, 1e-2])
+@pytest.mark.parametrize("factory", [linear_advection_diffusion, viscous_burgers])
+def test_the_bound_holds_for_any_levels(factory, noise):
+    """Noise at every level, which is no solution of anything."""
+    problem = factory(1, 1e-3, 0.2)
+    mesh, element, levels = to_skfem(solve(problem, cells=8, degree=2), history=True)
+    levels += noise * np.random.default_rng(4).normal(size=levels.shape)
+    result = estimate(from_skfem(problem, mesh, element, levels, degree=2))
+    assert result.error <= result.bound
+    assert result.error_final <= result.bound_final
+    assert result.enclosure[0] <= result.error_dg <= result.enclosure[1]
 
 
 def test_files_of_recorded_levels(tmp_path):
