@@ -3,9 +3,10 @@
     python benchmarks/files.py [--quick] [--folder FOLDER]
 
 Every operation is timed by the clock, in turn with `np.copyto`, `np.save` and `np.load` of an array as large
-as its file; the shortest times are compared, which other work on the machine disturbs least. ``np.save`` leaves the data to the operating system, whereas the files of
-stfem are on the disk when a call returns, so that the same array is also written with ``fsync``. What is read
-is in the cache of the operating system. Writes results/performance_files.json and .md.
+as its file; the shortest times are compared, which other work on the machine disturbs least. ``np.save``
+leaves the data to the operating system, whereas the files of stfem are on the disk when a call returns, so
+that the same array is also written with ``fsync``. What is read is in the cache of the operating system.
+Writes results/performance_files.json and .md.
 """
 
 from __future__ import annotations
