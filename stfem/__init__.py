@@ -2,7 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from stfem import data, equations, estimators, fluxes, problems, reconstruction, timestepping
+from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, timestepping
 from stfem.estimators import Estimate, SplitEstimator
 from stfem.problems import Problem, Torus
 from stfem.reconstruction import Hermite, Siac
@@ -31,6 +31,7 @@ __all__ = [
     "estimate",
     "estimators",
     "fluxes",
+    "io",
     "problems",
     "reconstruction",
     "solve",

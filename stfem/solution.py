@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.problems import Problem
 from stfem.reconstruction import Reconstruction, Siac
 from stfem.semidiscretization import Semidiscretization
@@ -103,6 +106,67 @@ class Solution:
         from stfem.plotting import plot_solution
 
         return plot_solution(self, path, reconstruction=reconstruction)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the solution, how it was computed, and its history if that is stored.
+
+        The file is an npz archive of plain arrays with a text that describes them; nothing in it is ever
+        executed. It appears when it is complete, in place of an older one of that name.
+
+        Parameters
+        ----------
+        path
+            Name that ends in .npz, in an existing folder.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+
+        Raises
+        ------
+        ValueError, OSError
+            For another ending, and where the file cannot be written.
+        """
+        from stfem.io import save_solution
+
+        return save_solution(self, path)
+
+    @staticmethod
+    def load(
+        path: str | Path,
+        problem: Problem | None = None,
+        *,
+        flux: ConvectiveFlux | None = None,
+        penalty: InteriorPenalty | None = None,
+        stepper: Stepper | None = None,
+    ) -> Solution:
+        """Read a solution that `save` has written: the same numbers, bit for bit.
+
+        `nodes`, and thereby an estimate, repeat the computation, which on the same machine gives the same
+        numbers again.
+
+        Parameters
+        ----------
+        path
+            The file, whatever it is called now.
+        problem
+            Needed where initial values, sources, velocities or exact solutions are functions, or the equation
+            is a user's own: a file holds none of these. It is compared with the samples that the file has.
+        flux, penalty, stepper
+            Needed, and compared, where they were a user's own.
+
+        Raises
+        ------
+        ValueError
+            Naming what is missing or differs from what the solution was computed with; for a file that is
+            damaged, of another kind or of a newer format.
+        OSError
+            Where the file cannot be read.
+        """
+        from stfem.io import load_solution
+
+        return load_solution(path, problem, flux=flux, penalty=penalty, stepper=stepper)
 
     def __repr__(self) -> str:
         grid = self.semidiscretization.grid

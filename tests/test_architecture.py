@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "cli": ("demo",),
     "__main__": ("cli",),
 }
-DEFERRED = {"plotting"}  # results have a plot() that imports it only when called
+DEFERRED = {"plotting", "io"}  # results have plot() and save() that import these only when called
 DISTRIBUTIONS = {"skfem": "scikit-fem"}  # where the name of the package on PyPI differs
 MAX_LINES = 350
 

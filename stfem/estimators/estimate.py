@@ -117,6 +117,34 @@ class Estimate:
         """Write `to_dict` to a file."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
+    def save(self, path: str | Path) -> Path:
+        """Write all numbers, arrays and sentences to an npz archive, for `load`; its name ends in .npz.
+
+        Nothing in the file is executed when it is read. Of a certificate it holds the estimate;
+        ``certificate.solution`` can be saved beside it.
+
+        Raises
+        ------
+        ValueError, OSError
+            For another ending, and where the file cannot be written.
+        """
+        from stfem.io import save_estimate
+
+        return save_estimate(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Estimate:
+        """Read an estimate that `save` has written, bit for bit.
+
+        Raises
+        ------
+        ValueError, OSError
+            For a file that is damaged, of another kind or of a newer format; where it cannot be read.
+        """
+        from stfem.io import load_estimate
+
+        return load_estimate(path)
+
     def plot(self, path: str | Path | None = None) -> Any:
         """Bound over time with its parts; returns the figure and writes it where a path is given."""
         from stfem.plotting import plot_estimate
