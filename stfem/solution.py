@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.problems import Problem
 from stfem.reconstruction import Reconstruction, Siac

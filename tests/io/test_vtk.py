@@ -22,7 +22,6 @@ from stfem.io import (
 )
 from stfem.problems import diffusive_p_system, linear_advection_diffusion
 from stfem.reconstruction import prolong
-from stfem.solution import evaluate
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import apply_everywhere
 
@@ -365,5 +364,5 @@ def test_evaluation_and_files_agree_on_a_point(tmp_path):
     solution = rough(2, 3, 3)
     path = write_vtk(tmp_path / "u.vtu", solution)
     place, value = in_cell(grid_of(path), 5, (0.3, 0.8), "u_h")
-    there = evaluate(solution.values, solution.semidiscretization, place[:2])
-    assert value == pytest.approx(there[0], abs=1e-12)
+    there = solution.field(place[:2])
+    assert value == pytest.approx(there, abs=1e-12)
