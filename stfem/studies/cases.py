@@ -17,10 +17,14 @@ from stfem.solving import certify
 from stfem.studies.columns import CELLS, ORDERS, RESULTS
 from stfem.studies.labels import label, listed
 
+#: Keywords of `certify` that may be left out.
+DEFAULTS = {
+    name: parameter.default
+    for name, parameter in inspect.signature(certify).parameters.items()
+    if parameter.default is not parameter.empty and name != "progress"
+}
 #: Keywords that `certify` takes; a reconstruction is put into the estimator.
-OPTIONS = (*(name for name in inspect.signature(certify).parameters if name != "progress"), "reconstruction")[
-    1:
-]
+OPTIONS = ("cells", "degree", *DEFAULTS, "reconstruction")
 
 
 @dataclass(frozen=True)

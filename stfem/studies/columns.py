@@ -58,6 +58,20 @@ def with_orders(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]
     return tuple(complete)
 
 
+def restored(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as it was before JSON, which has no tuples; there infinite numbers are words (`plain`)."""
+    numbers = {*RESULTS, *ORDERS}
+    return {
+        name: float(value) if name in numbers and isinstance(value, str) else tuples(value)
+        for name, value in record.items()
+    }
+
+
+def tuples(value: Any) -> Any:
+    """Lists, also inside of lists, as tuples."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
 def _with_reconstruction(options: Mapping[str, Any]) -> dict[str, Any]:
     chosen = dict(options)
     if "reconstruction" not in chosen:

@@ -11,7 +11,7 @@ from typing import Any
 
 from stfem.estimators import plain
 from stfem.studies import tables
-from stfem.studies.columns import CELLS, ORDERS, RESULTS
+from stfem.studies.columns import CELLS, ORDERS, RESULTS, restored, tuples
 from stfem.studies.labels import listed
 
 FORMAT, FORMAT_VERSION = "stfem.study", 1
@@ -141,11 +141,11 @@ class Study:
         if found != (FORMAT, FORMAT_VERSION):
             raise ValueError(f"{path}: expected {FORMAT} of version {FORMAT_VERSION}, got {found}")
         return cls(
-            rows=tuple(map(_row, record["rows"])),
+            rows=tuple(map(restored, record["rows"])),
             varied=tuple(record["varied"]),
             axis=record["axis"],
             problem=record["problem"],
-            parameters={name: _tuples(values) for name, values in record["parameters"].items()},
+            parameters={name: tuples(values) for name, values in record["parameters"].items()},
             provenance=record["provenance"],
             failures=tuple(record["failures"]),
         )
@@ -183,16 +183,3 @@ class Study:
         lines.append(f"{proved} of {len(self.rows)} bounds are guaranteed")
         lines += [f"failed: {listed(f['parameters'])}: {f['error']}" for f in self.failures]
         return "\n".join(lines)
-
-
-def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as it was: JSON has no tuples, and infinite numbers are written as words."""
-    numbers = {*RESULTS, *ORDERS}
-    return {
-        name: float(value) if name in numbers and isinstance(value, str) else _tuples(value)
-        for name, value in record.items()
-    }
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,6 +36,9 @@ HEADERS = {
     "seconds_solve": "solving (s)",
     "seconds_estimate": "estimating (s)",
 }
+_GREEK = (
+    "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon"
+)
 _TEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -53,6 +55,7 @@ _TEX = {
     "‖": r"$\|$",
     "∇": r"$\nabla$",
     **{character: "\\" + character for character in "&%$#_"},
+    **{letter: rf"$\{name}$" for letter, name in zip("αβγδεζηθικλμνξπρστυ", _GREEK.split(), strict=True)},
 }
 
 
@@ -119,13 +122,4 @@ def _tex(value: Any, column: str, digits: int) -> str:
 
 
 def _tex_words(text: str) -> str:
-    return "".join(_TEX.get(character, _greek(character)) for character in text)
-
-
-def _greek(character: str) -> str:
-    """A Greek letter as the command that all of TeX knows; any other character as it is."""
-    words = unicodedata.name(character, "").split()
-    if words[:1] != ["GREEK"] or len(words) != 4:
-        return character
-    name = words[3].lower()
-    return rf"$\{'var' * (name == 'epsilon')}{name if words[1] == 'SMALL' else name.capitalize()}$"
+    return "".join(_TEX.get(character, character) for character in text)
