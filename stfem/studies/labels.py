@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import partial
 from typing import Any
@@ -10,25 +11,26 @@ import numpy as np
 
 #: Longer ones are cut: a table has to fit on a page.
 LONGEST = 60
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def label(value: object) -> Any:
     """A number, string, truth value, None or tuple of these; anything else as a readable string.
 
     Functions appear by their names, dataclasses with the fields that differ from the defaults, other objects
-    by their ``repr`` unless that is an address.
+    by their ``repr`` without addresses.
 
     >>> from stfem import Siac, SplitEstimator
     >>> label(0.5), label((16, 8)), label(Siac()), label(SplitEstimator(reconstruction=Siac(order=6)))
     (0.5, (16, 8), 'Siac', 'SplitEstimator(reconstruction=Siac(order=6))')
     """
+    if isinstance(value, np.generic):  # first: a number of numpy may be a float as well
+        return value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, tuple):
         return tuple(map(label, value))
-    text = " ".join(_text(value).split())
+    text = " ".join(_ADDRESS.sub("", _text(value)).split())  # the same in every process
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 

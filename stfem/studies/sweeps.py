@@ -113,8 +113,9 @@ def sweep(
         Instead of processes of its own, anything with the ``submit`` of `concurrent.futures`: a client of
         dask, an executor of MPI processes.
     store
-        Folder that keeps every finished case at once. The same call goes on where the last one was
-        interrupted; a case counts as the same when its problem, its options and the code of stfem are.
+        Folder that keeps every finished case at once, for one problem. The same call goes on where the last
+        one was interrupted, or killed; more alternatives may be added. A case counts as the same when its
+        problem, its options and the code of stfem are.
     raise_failures
         Whether failed cases raise a `StudyError` in the end; otherwise they are in `Study.failures` only.
     **parameters
@@ -133,8 +134,8 @@ def sweep(
         For a name that neither the factory nor `certify` knows; for functions that cannot be sent to another
         process, or whose fingerprint cannot be taken, naming them.
     ValueError
-        Where nothing varies, for an alternative that comes twice, and for a store that is no folder or holds
-        another file in the place of a case.
+        Where nothing varies, for an alternative that comes twice, and for a store that is no folder, belongs
+        to another problem, or holds something else in the place of a case.
     StudyError
         In the end, when cases have failed. Its ``study`` holds all the others.
 
@@ -161,9 +162,10 @@ def _study(
     _check(workers, executor)
     parameters = read_parameters(source, given)
     chosen = _axis(parameters, axis)
-    kept = None if store is None else Store(store)
     cases = cases_of(source, parameters)
-    problem, versions = name_of(source), provenance.versions() | {"stfem": provenance.version()}
+    problem = name_of(source)
+    kept = None if store is None else Store(store, problem)
+    versions = provenance.versions() | {"stfem": provenance.version()}
     keys = [] if kept is None else list(map(_key, cases))  # before anything runs that may change its parts
     done = {} if kept is None else {n: Outcome(old) for n, key in enumerate(keys) if (old := kept.read(key))}
     reused = len(done)
