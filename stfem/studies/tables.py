@@ -109,7 +109,7 @@ def _escaped(text: str) -> str:
 
 def _tex(value: Any, column: str, digits: int) -> str:
     if isinstance(value, tuple):
-        return r"$\times$".join(_tex(entry, column, digits) for entry in value)
+        return r"$\times$".join(_tex(entry, column, digits) for entry in value).replace("$$", "")
     if value is None or isinstance(value, (str, bool)):
         return _tex_words(_plain(value, column, digits))
     if math.isinf(value):
