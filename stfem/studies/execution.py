@@ -71,6 +71,8 @@ def outcomes(cases: Sequence[Case], workers: int, executor: Executor | None) -> 
             yield number, _attempt(partial(run_case, case.problem, case.options))
         return
     messages = [message(case) for case in cases]
+    if not messages:  # all were in the store
+        return
     if executor is not None:
         yield from _submitted(executor, messages)
         return

@@ -67,6 +67,7 @@ class Cancelling(Executor):
 def test_processes(serial, tmp_path):
     study = sweep(linear_advection_diffusion, workers=2, store=tmp_path, **GIVEN)
     assert numbers(study) == serial
+    assert sweep(linear_advection_diffusion, workers=2, store=tmp_path, **GIVEN).rows == study.rows
     assert sweep(linear_advection_diffusion, store=tmp_path, **GIVEN).reused == 4
 
 
