@@ -26,8 +26,8 @@ study = sweep(**call)
 print(study)
 
 # %%
-# The same call goes on where the last one stopped, be it by an exception, by Ctrl-C or by ``kill -9``. Here all
-# is there already. A finer grid adds its own cases only. ``workers=4`` would run them in processes.
+# The same call goes on where the last one stopped, be it by an exception, by Ctrl-C or by ``kill -9``. Here
+# all is there already. A finer grid adds its own cases only. ``workers=4`` would run them in processes.
 
 assert sweep(**call).reused == 18
 larger = sweep(**{**call, "cells": [8, 16, 32, 64]})
