@@ -41,9 +41,11 @@ print(study.to_latex(["eps", "degree", "cells", "bound", "eoc_bound", "effectivi
 
 # %%
 # The picture has the parameter on its axis that is varied first and has numbers, here the diffusion;
-# :math:`\varepsilon=0` stands beyond a break of the axis.
+# :math:`\varepsilon=0` stands beyond a break of the axis. Only the two new diffusions are computed.
 
-sweep_figure = sweep(**{**call, "cells": [16, 32]}).plot()
+picture = sweep(**{**call, "eps": [1e-1, 1e-2, 1e-4, 1e-6, 0], "cells": [16, 32]})
+assert picture.reused == 12
+sweep_figure = picture.plot()
 
 # %%
 # ``convergence`` has the grids there. The number :math:`p` at a triangle says that its side is parallel to
