@@ -61,6 +61,7 @@ myst_substitutions = {
     "performance_sharpness": _tables("performance_sharpness*.md"),
     "performance_choices": _tables("performance_choices*.md"),
     "performance_memory": _tables("performance_memory*.md"),
+    "performance_studies": _tables("performance_studies*.md"),
     "demo_picture": _demo_picture(),
 }
 
