@@ -189,7 +189,10 @@ class InterpolationError:
 
     @cached_property
     def smooth(self) -> float:
-        """C with |f − If| ≤ C sup|f^{(2k)}|: max Π(t − t_n)²/(2k)! on the slab, bounded factor by factor."""
+        """C with |f − If| ≤ C sup|f^{(2k)}| on the slab: max Π(t − t_n)²/(2k)!, bounded factor by factor.
+
+        The supremum is over the whole stencil, from its first node to its last.
+        """
         start, stop = self.time.start, self.time.stop
         log = 2.0 * np.log(0.25 * (stop - start) ** 2)
         for t in self.nodes:

@@ -125,7 +125,8 @@ class QuadraticSplit:
             The same after S. Without it the operator norms of S bound what it makes of τ and of the modes of
             U^t, which is cheap, and coarse where they are rough.
         """
-        error = InterpolationError(slab.time, np.array([node.time for node in slab.nodes]), slab.value_modes)
+        times = [node.time for node in slab.nodes]
+        error = InterpolationError(slab.time, np.array(times), slab.value_modes)
         root = float(np.sqrt(slab.time.duration))
         total = self._norms.mean_square * defect.rate if filtered is None else filtered.rate
         if any(self._curvature):
@@ -134,7 +135,8 @@ class QuadraticSplit:
         mean = defect.mean
         if self._source.time_dependent:
             highest = self._source_derivative(len(slab.value_modes))
-            largest = highest.sup(slab.time.start, slab.time.stop, self._grid.lengths)
+            # the derivative in the error of interpolation is one at some time between the outermost nodes
+            largest = highest.sup(min(times), max(times), self._grid.lengths)
             source = root * float(np.sqrt(self._grid.measure)) * error.smooth * largest
             total += source
             mean += float(np.sqrt(self._grid.measure)) * source
