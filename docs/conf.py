@@ -1,11 +1,15 @@
 """Configuration of the documentation (Sphinx)."""
 
+import os
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+sys.path.insert(0, str(HERE / "_extensions"))
+os.environ.setdefault("MPLBACKEND", "agg")  # examples draw without a display
 
 metadata = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 project = metadata["name"]
@@ -19,14 +23,19 @@ extensions = [
     "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
+    "matplotlib.sphinxext.plot_directive",
+    "labels",
+    "complete",
 ]
 autosummary_generate = False  # numpydoc loads it, nothing here uses it
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
-source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "_extensions", "pictures", "gallery/*.ipynb", "gallery/*.py"]
 myst_enable_extensions = ["dollarmath", "amsmath", "substitution", "deflist"]
 myst_heading_anchors = 3
 math_numfig = False
@@ -34,6 +43,26 @@ smartquotes = False  # primes in formulas are no quotation marks
 html_theme = "pydata_sphinx_theme"
 html_title = "stfem"
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "plain"
+bibtex_reference_style = "author_year"
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "image_scrapers": ("matplotlib", "figures.scraper"),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 5,
+    "write_computation_times": False,
+    "within_subsection_order": "FileNameSortKey",
+}
+plot_formats = [("png", 130)]
+plot_html_show_formats = plot_html_show_source_link = False
+plot_rcparams = {"figure.constrained_layout.use": True, "axes.grid": True, "grid.alpha": 0.3}
+plot_apply_rcparams = True
+linkcheck_anchors = False
 
 
 def _tables(names: str, without: str = "") -> str:

@@ -1,0 +1,18 @@
+"""Figures of the gallery: those that a result's ``plot()`` returns, which no window manager knows."""
+
+from matplotlib.figure import Figure
+from sphinx_gallery.scrapers import figure_rst
+
+
+def scraper(block, block_vars, gallery_conf) -> str:
+    """Write the figures that are new among the names of an example."""
+    names = block_vars["example_globals"]
+    seen = names.setdefault("__shown_figures__", [])
+    paths = block_vars["image_path_iterator"]
+    written = []
+    for value in list(names.values()):
+        if isinstance(value, Figure) and not any(value is known for known in seen):
+            seen.append(value)
+            written.append(next(paths))
+            value.savefig(written[-1], dpi=120)
+    return figure_rst(written, gallery_conf["src_dir"])
