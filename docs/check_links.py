@@ -23,7 +23,8 @@ class Page(HTMLParser):
 
 def broken_links(folder: Path) -> list[str]:
     """One sentence for each link to nowhere among the pages of a folder."""
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
+    files = [path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]  # no templates
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in files}
     found = []
     for path, page in pages.items():
         for target in sorted(page.targets):

@@ -21,6 +21,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas need no network, neither here nor in the browser
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
@@ -28,6 +29,7 @@ extensions = [
     "matplotlib.sphinxext.plot_directive",
     "labels",
     "complete",
+    "constants",
 ]
 autosummary_generate = False  # numpydoc loads it, nothing here uses it
 autodoc_typehints = "none"

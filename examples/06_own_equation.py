@@ -1,10 +1,10 @@
-"""
+r"""
 An equation of your own
 =======================
 
 A scalar conservation law with the flux :math:`f(u)=u^3/3`, which is neither convex nor concave:
 
-.. math:: \\partial_t u + \\partial_x \tfrac{u^3}{3} - \varepsilon\\,\\partial_{xx}u = 0 .
+.. math:: \partial_t u + \partial_x \tfrac{u^3}{3} - \varepsilon\,\partial_{xx}u = 0 .
 
 No exact solution is needed to trust the result.
 """

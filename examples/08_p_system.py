@@ -1,11 +1,11 @@
-"""
+r"""
 A system: gas dynamics with viscosity
 =====================================
 
 The p-system in Lagrangian coordinates, with the specific volume :math:`\tau`, the velocity :math:`v` and
 the pressure :math:`p=\tau^{-2}`:
 
-.. math:: \\partial_t\tau-\nabla\\cdot v=g_\tau,\\qquad \\partial_tv+\nabla p(\tau)-\varepsilon\\Delta v=g_v .
+.. math:: \partial_t\tau-\nabla\cdot v=g_\tau,\qquad \partial_tv+\nabla p(\tau)-\varepsilon\Delta v=g_v .
 
 Only the velocity diffuses. The error is measured through the relative entropy, which asks for a set of
 states.

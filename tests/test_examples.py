@@ -33,4 +33,5 @@ def test_example_explains_and_checks(path):
     assert set(rule) == {"="}
     assert len(rule) >= len(title)
     assert any(line.strip() for line in text)
+    assert all(char.isprintable() for line in text for char in line)  # \\t of \\tau would be a tab
     assert any(isinstance(node, ast.Assert) for node in ast.walk(tree))

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import pkgutil
 from collections.abc import Iterator
 
 from sphinx.util import logging
@@ -12,12 +13,14 @@ logger = logging.getLogger(__name__)
 
 
 def public_names() -> Iterator[tuple[str, object]]:
-    """Full name and object of what stfem and its public rooms export, rooms themselves left out."""
-    rooms = [stfem, *(value for value in vars(stfem).values() if inspect.ismodule(value))]
-    rooms += [importlib.import_module(f"stfem.{name}") for name in ("testing",)]
+    """Full name and object of what stfem and its rooms export; rooms themselves are left out."""
+    rooms = [stfem]
+    rooms += [
+        importlib.import_module(f"stfem.{room.name}")
+        for room in pkgutil.iter_modules(stfem.__path__)
+        if room.name != "__main__"
+    ]
     for room in rooms:
-        if room is not stfem and not room.__name__.startswith("stfem."):
-            continue
         for name in getattr(room, "__all__", ()):
             value = getattr(room, name)
             if not inspect.ismodule(value):
@@ -30,24 +33,16 @@ def missing(documented: set[str]) -> list[str]:
     return sorted(
         name
         for name, value in public_names()
-        if name not in documented and not any(value is k for k in known)
+        if name not in documented and not any(value is entry for entry in known)
     )
 
 
 def _found(name: str) -> object | None:
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            value: object = importlib.import_module(".".join(parts[:length]))
-        except ImportError:
-            continue
-        try:
-            for part in parts[length:]:
-                value = getattr(value, part)
-        except AttributeError:
-            return None
-        return value
-    return None
+    """The object of a full name, None where there is none any more."""
+    try:
+        return pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return None
 
 
 def check(app, env) -> None:

@@ -1,4 +1,4 @@
-"""Figures of the gallery: those that a result's ``plot()`` returns, which no window manager knows."""
+"""Figures that a result's ``plot()`` returns, for the gallery: pyplot does not know them."""
 
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
@@ -7,12 +7,12 @@ from sphinx_gallery.scrapers import figure_rst
 def scraper(block, block_vars, gallery_conf) -> str:
     """Write the figures that are new among the names of an example."""
     names = block_vars["example_globals"]
-    seen = names.setdefault("__shown_figures__", [])
+    seen = names.setdefault("__shown_figures__", set())
     paths = block_vars["image_path_iterator"]
     written = []
     for value in list(names.values()):
-        if isinstance(value, Figure) and not any(value is known for known in seen):
-            seen.append(value)
+        if isinstance(value, Figure) and value.canvas.manager is None and id(value) not in seen:
+            seen.add(id(value))
             written.append(next(paths))
             value.savefig(written[-1], dpi=120)
     return figure_rst(written, gallery_conf["src_dir"])

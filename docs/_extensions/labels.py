@@ -82,7 +82,7 @@ class LinkLabels(SphinxPostTransform):
 
 def _silent(node) -> bool:
     while node is not None:
-        if isinstance(node, SILENT):
+        if isinstance(node, SILENT) or "lang" in getattr(node, "attributes", ()):  # code with links in it
             return True
         node = node.parent
     return False
