@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#666666"
 #: Pictures are drawn in their own folder.
 RESULTS = Path("../../benchmarks/results")
 
