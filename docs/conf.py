@@ -30,6 +30,7 @@ extensions = [
     "labels",
     "complete",
     "constants",
+    "exported",
 ]
 autosummary_generate = False  # numpydoc loads it, nothing here uses it
 autodoc_typehints = "none"
@@ -56,7 +57,8 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "image_scrapers": ("matplotlib", "figures.scraper"),
+    "image_scrapers": ("figures.scraper", "matplotlib"),
+    "capture_repr": (),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,

@@ -5,6 +5,7 @@ Sources, and what makes a bound guaranteed
 A right-hand side may be given in several ways. They differ in what can be proved.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import stfem
@@ -60,6 +61,20 @@ known = certified(Approximated(source, error_sup=1e-6))
 print(f"bound {exact.bound:.3e}, with an uncertain source {known.bound:.3e}")
 assert known.guaranteed
 assert exact.bound < known.bound <= exact.bound + 1.1e-6 * 0.3
+
+# %%
+# How much uncertainty a bound bears can be read off a picture:
+
+uncertainties = np.logspace(-7, -2, 6)
+bounds = [certified(Approximated(source, error_sup=size)).bound for size in uncertainties]
+figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+axes.loglog(uncertainties, bounds, "o-", label="bound")
+axes.axhline(exact.bound, ls="--", color="black", lw=0.8, label="bound with the exact source")
+axes.loglog(uncertainties, 0.3 * uncertainties, ":", color="grey", label="uncertainty × T")
+axes.set(xlabel="stated error of the source (units of u / time)", ylabel="L² norm (units of u)")
+axes.set_ylim(bottom=0.3 * exact.bound)
+axes.legend()
+assert np.all(np.diff(bounds) > 0.0)
 
 # %%
 # Polynomials in space and time are exact as well. A source that is switched on linearly in time:

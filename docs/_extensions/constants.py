@@ -16,7 +16,7 @@ def shown(value: object) -> str:
     if isinstance(value, Iterable):
         return ", ".join(map(shown, value))
     number = float(value)
-    exponent = log2(number) if number > 0.0 else 0.0
+    exponent = log2(number) if number > 0.0 else 0.5
     if exponent == int(exponent) and not 0.01 < number < 100.0:
         return "2" + str(int(exponent)).translate(str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"))
     return f"{value}" if isinstance(value, int) else f"{number:.15g}"

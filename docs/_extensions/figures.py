@@ -5,14 +5,17 @@ from sphinx_gallery.scrapers import figure_rst
 
 
 def scraper(block, block_vars, gallery_conf) -> str:
-    """Write the figures that are new among the names of an example."""
+    """Write the figures that are new among the names of an example, but for those with a manager of pyplot.
+
+    The scraper of matplotlib writes those, and closes them: it has to come second.
+    """
     names = block_vars["example_globals"]
-    seen = names.setdefault("__shown_figures__", set())
-    paths = block_vars["image_path_iterator"]
+    seen = names.setdefault("__seen_figures__", set())
     written = []
     for value in list(names.values()):
-        if isinstance(value, Figure) and value.canvas.manager is None and id(value) not in seen:
+        if isinstance(value, Figure) and id(value) not in seen:
             seen.add(id(value))
-            written.append(next(paths))
-            value.savefig(written[-1], dpi=120)
+            if value.canvas.manager is None:
+                written.append(next(block_vars["image_path_iterator"]))
+                value.savefig(written[-1], dpi=120)
     return figure_rst(written, gallery_conf["src_dir"])
