@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stfem.spaces.interval import interior_penalty
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "constants.md").read_text(encoding="utf-8")
 #: Not part of a computation.
@@ -68,3 +70,14 @@ def test_the_check_notices():
     assert assigned_names(tree) == ["LIMIT", "B2", "SIZES"]
     assert is_numeric((1, 2.0))
     assert not is_numeric({"a": 1})
+
+
+@pytest.mark.parametrize("degree", range(1, 6))
+def test_least_penalty(degree):
+    """(C12): the interior penalty form is stable from q(q+1)/2 on, and not for one per cent less."""
+    least = 0.5 * degree * (degree + 1)
+    growth = [
+        np.linalg.eigvals(interior_penalty(degree, share * least).symbol(64)).real.max()
+        for share in (1.0, 0.99)
+    ]
+    assert growth[0] < 1e-10 < 0.1 < growth[1]

@@ -53,6 +53,20 @@ def test_labels():
     assert labels.anchor("T4.2'") == "eq-T4-2p"
 
 
+def test_labels_in_the_code_exist():
+    """Docstrings are checked by the build; comments and the code outside the package here."""
+    pytest.importorskip("sphinx")
+    labels = load("_extensions/labels.py")
+    pages = [(DOCS / name).read_text(encoding="utf-8") for name in ("theory.md", "constants.md")]
+    headings = [line.lstrip("# ") for page in pages for line in page.splitlines() if line.startswith("#")]
+    known = {label for page in pages for label in labels.TAG.findall(page)}
+    known |= {label for heading in headings for match in labels.HEADING.findall(heading) for label in match}
+    sources = [path for room in ("stfem", "benchmarks") for path in (DOCS.parent / room).rglob("*.py")]
+    cited = {label for path in sources for label in labels.MENTION.findall(path.read_text(encoding="utf-8"))}
+    assert len(cited) > 15
+    assert sorted(cited - known) == []
+
+
 def test_values_of_constants():
     pytest.importorskip("docutils")
     shown = load("_extensions/constants.py").shown
