@@ -73,12 +73,16 @@ plot_apply_rcparams = True
 linkcheck_anchors = False
 
 
-def _tables(names: str) -> str:
-    """Tables that the benchmarks have written; no number of this documentation is typed by hand."""
-    tables = sorted((ROOT / "benchmarks" / "results").glob(names))
-    if not tables:
-        return "*No results yet: run the command above, then build the documentation again.*"
-    return "\n\n".join(table.read_text(encoding="utf-8").strip() for table in tables)
+def _table(name: str) -> str:
+    """What ``{{ name }}`` in a page stands for: the tables results/name*.md that the benchmarks have written.
+
+    No number of this documentation is typed by hand.
+    """
+    found = sorted((ROOT / "benchmarks" / "results").glob(f"{name}*.md"))
+    texts = [path.read_text(encoding="utf-8").strip() for path in found if not path.stem.endswith("_quick")]
+    return (
+        "\n\n".join(texts) or "*No results yet: run the command above, then build the documentation again.*"
+    )
 
 
 def _demo_picture() -> str:
@@ -88,19 +92,9 @@ def _demo_picture() -> str:
     return "![Effectivity against the diffusion, split and unsplit](images/demo.png)"
 
 
-myst_substitutions = {
-    "benchmark_effectivity": _tables("effectivity.md"),
-    "benchmark_random_cases": _tables("random_cases.md"),
-    "benchmark_paper": _tables("paper_2604_01200.md"),
-    "performance_rhs": _tables("performance_rhs*.md"),
-    "performance_steps": _tables("performance_steps*.md"),
-    "performance_estimate_kernels": _tables("performance_estimate_kernels*.md"),
-    "performance_estimate_runs": _tables("performance_estimate_runs*.md"),
-    "performance_sharpness": _tables("performance_sharpness*.md"),
-    "performance_choices": _tables("performance_choices*.md"),
-    "performance_memory": _tables("performance_memory*.md"),
-    "demo_picture": _demo_picture(),
-}
+_pages = [path.read_text(encoding="utf-8") for path in HERE.glob("*.md")]
+_asked_for = {name for page in _pages for name in re.findall(r"\{\{ (\w+) \}\}", page)}
+myst_substitutions = {name: _table(name) for name in _asked_for} | {"demo_picture": _demo_picture()}
 
 
 def _escape_formulas(app, what, name, obj, options, lines: list[str]) -> None:
