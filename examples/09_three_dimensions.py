@@ -31,4 +31,4 @@ for axes, height in zip(panels, (0.05, 0.15, 0.25), strict=True):
     image = axes.pcolormesh(s, s, values.T, cmap="cividis", vmin=-1.0, vmax=1.0, rasterized=True)
     axes.set(xlabel="x (dimensionless)", title=f"z = {height:g}", aspect="equal")
 panels[0].set_ylabel("y (dimensionless)")
-figure.colorbar(image, ax=panels, label="u (dimensionless)")
+figure.colorbar(image, ax=panels, label="u (dimensionless)", shrink=0.8)

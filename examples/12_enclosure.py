@@ -32,4 +32,5 @@ axes.set(
     xscale="log", ylim=(0.0, 3.0), xlabel="cells", ylabel="enclosure / true error of u_h (dimensionless)"
 )
 axes.set_xticks(counts, [str(count) for count in counts])
+axes.set_xticks([], minor=True)
 axes.legend()
