@@ -13,8 +13,8 @@ from stfem.spaces.interval import interior_penalty
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "constants.md").read_text(encoding="utf-8")
-#: Not part of a computation.
-OUTSIDE = {"cli", "demo", "plotting"}
+#: Rooms that compute nothing themselves.
+OUTSIDE = {"cli", "demo", "io", "plotting", "studies"}
 
 
 def module_names() -> list[str]:
