@@ -2,8 +2,6 @@
 
 from stfem.semidiscretization.choice import (
     AnySemidiscretization,
-    UnsupportedDomainError,
-    no_torus,
     on_torus,
     semidiscretize,
 )
@@ -22,8 +20,6 @@ __all__ = [
     "Semidiscretization",
     "SolveError",
     "UnstructuredSemidiscretization",
-    "UnsupportedDomainError",
-    "no_torus",
     "on_torus",
     "semidiscretize",
 ]

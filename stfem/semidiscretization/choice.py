@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus
+from stfem.problems.domain import torus_of
 from stfem.semidiscretization.dg import Semidiscretization
 from stfem.semidiscretization.unstructured import UnstructuredSemidiscretization
 
-__all__ = ["AnySemidiscretization", "UnsupportedDomainError", "no_torus", "on_torus", "semidiscretize"]
+__all__ = ["AnySemidiscretization", "on_torus", "semidiscretize"]
 
 AnySemidiscretization = Semidiscretization | UnstructuredSemidiscretization
-
-
-class UnsupportedDomainError(NotImplementedError):
-    """What was asked for exists on some domains only, and the given one is not among them."""
 
 
 def semidiscretize(
@@ -37,12 +34,7 @@ def on_torus(semidiscretization: AnySemidiscretization, what: str) -> Semidiscre
     UnsupportedDomainError
         Saying that ``what`` exists on a torus only.
     """
-    if not isinstance(semidiscretization, Semidiscretization):
-        raise no_torus(semidiscretization.problem, what)
-    return semidiscretization
-
-
-def no_torus(problem: Problem, what: str) -> UnsupportedDomainError:
-    """The error that ``what`` exists on a torus only."""
-    domain = type(problem.domain).__name__
-    return UnsupportedDomainError(f"{what}: expected a problem on a Torus so far, got one on a {domain}")
+    if isinstance(semidiscretization, Semidiscretization):
+        return semidiscretization
+    domain = torus_of(semidiscretization.problem.domain, what)
+    raise TypeError(f"{what}: expected a Semidiscretization on {domain!r}, got {semidiscretization!r}")

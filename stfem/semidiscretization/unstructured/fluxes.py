@@ -1,4 +1,4 @@
-"""The fluxes of a linear scheme in cells and on facets, from which fluxes in H(div) are made (T2.1, T5)."""
+"""The fluxes of a linear scheme in cells and on facets, from which fluxes in H(div) are made (T2.1)."""
 
 from __future__ import annotations
 

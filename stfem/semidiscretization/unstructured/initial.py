@@ -1,4 +1,4 @@
-"""Initial values by equation projection (T5)."""
+"""Initial values by equation projection: the first rate of change is accurate, too."""
 
 from __future__ import annotations
 
