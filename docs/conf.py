@@ -36,10 +36,10 @@ html_title = "stfem"
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}
 
 
-def _tables(names: str, without: str = "") -> str:
+def _tables(names: str, *without: str) -> str:
     """Tables that the benchmarks have written; no number of this documentation is typed by hand."""
     found = sorted((ROOT / "benchmarks" / "results").glob(names))
-    tables = [path for path in found if not (without and path.match(without))]
+    tables = [path for path in found if not any(path.match(pattern) for pattern in without)]
     if not tables:
         return "*No results yet: run the command above, then build the documentation again.*"
     return "\n\n".join(table.read_text(encoding="utf-8").strip() for table in tables)
@@ -53,8 +53,11 @@ def _demo_picture() -> str:
 
 
 myst_substitutions = {
-    "benchmark_tables": _tables("*.md", without="performance_*.md"),
+    "benchmark_tables": _tables("*.md", "performance_*.md", "comparison*.md"),
+    "comparison": _tables("comparison*.md"),
     "performance_rhs": _tables("performance_rhs*.md"),
+    "performance_compiled": _tables("performance_compiled*.md"),
+    "performance_threads": _tables("performance_threads*.md"),
     "performance_steps": _tables("performance_steps*.md"),
     "performance_estimate_kernels": _tables("performance_estimate_kernels*.md"),
     "performance_estimate_runs": _tables("performance_estimate_runs*.md"),
