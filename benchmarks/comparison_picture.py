@@ -8,6 +8,7 @@ comparison.py draws it too, after every problem.
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,14 @@ def _panel(axes: Axes, name: str, rows: list[dict[str, Any]]) -> dict[tuple[str,
     axes.axhline(1.0, color="black", lw=0.8)
     axes.set_title(name, fontsize=10)
     axes.set_ylim(*RANGE)
-    axes.set_xticks([eps or ZERO for eps in TICKS], [f"{eps:g}" for eps in TICKS], fontsize=8)
+    axes.set_xticks([eps or ZERO for eps in TICKS], [_power(eps) for eps in TICKS])
     axes.minorticks_off()
     return drawn
+
+
+def _power(eps: float) -> str:
+    """0, or a power of ten."""
+    return f"$10^{{{math.log10(eps):.0f}}}$" if eps else "0"
 
 
 if __name__ == "__main__":
