@@ -30,7 +30,7 @@ from stfem.semidiscretization import Semidiscretization
 
 CELLS, QUICK_CELLS, DEGREE = 512, 4, 2
 CONTROL = 600
-SECONDS = 120.0
+SECONDS = 60.0
 #: Left to others after every pass.
 PAUSE = 0.05
 #: What threads have to bring for an argument of their own.
