@@ -154,6 +154,11 @@ def test_threads(script, tmp_path, monkeypatch, capsys):
     assert [row["work"] for row in rows] == ["control", "linear", "Burgers", "Burgers + SIPG"]
     assert all(row["one thread / ms"] > 0.0 and row["gain"] > 0.0 for row in rows)
     assert "target" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["threads"])
+    monkeypatch.setattr(module, "rows", lambda cells, seconds: [rows[0] | {"gain": 1.0}])
+    with pytest.raises(SystemExit, match="control"):
+        module.main()
+    assert not (tmp_path / "performance_threads.json").exists()
 
 
 def test_reference_of_sharpness_takes_no_short_cut(script, monkeypatch):
