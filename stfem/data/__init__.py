@@ -2,7 +2,7 @@
 
 from stfem.data.approximated import Approximated
 from stfem.data.base import Data, Projection, Slab
-from stfem.data.bernstein import polynomial_range
+from stfem.data.bernstein import PolynomialRange, polynomial_range
 from stfem.data.callables import CallableData, checked_function
 from stfem.data.constant import Constant
 from stfem.data.normalise import as_data
@@ -15,6 +15,7 @@ __all__ = [
     "Constant",
     "Data",
     "Polynomial",
+    "PolynomialRange",
     "Projection",
     "Slab",
     "Trigonometric",

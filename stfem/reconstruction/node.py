@@ -20,42 +20,52 @@ from stfem.timestepping import Node
 class NodeReconstruction:
     """Reconstruction at a time node in kernel layout.
 
-    Orthonormal Legendre modes on ``grid`` of the bound reconstruction, computed when they are first asked
-    for.
+    Orthonormal Legendre modes on ``grid`` of the bound reconstruction. On all cells, ``state`` and ``flux``
+    are kept once they are asked for; on some rows of cells they are computed anew, and nothing whole is held.
 
     Parameters
     ----------
     node
         The discrete solution (t_n, U_n, F_n) behind it.
     reconstruct_state, reconstruct_flux
-        Give ``state`` and ``flux`` for the pair ``(2, m, q+1, …, N…)`` of U_n and F_n.
-
-    Attributes
-    ----------
-    state
-        ``(2, m, Q+1, …, N…)``: û_n and ∂_tû_n.
-    flux
-        One array per direction ``(2, m', …)`` with the scheme flux D∇u_h, filtered, of the diffusing
-        components and its time derivative; the own direction has one mode more. Empty where nothing diffuses.
+        Give ``state`` and ``flux`` for arrays ``(k, m, q+1, …, N…)`` such as the pair of U_n and F_n, on a
+        range of rows of cells of the scheme, or on all of them for None.
     """
 
     node: Node
-    reconstruct_state: Callable[[Array], Array]
-    reconstruct_flux: Callable[[Array], tuple[Array, ...]]
+    reconstruct_state: Callable[[Array, slice | None], Array]
+    reconstruct_flux: Callable[[Array, slice | None], tuple[Array, ...]]
 
     @cached_property
     def state(self) -> Array:
-        """û_n and ∂_tû_n."""
-        return self.reconstruct_state(self._pair)
+        """û_n and ∂_tû_n, ``(2, m, Q+1, …, N…)``."""
+        return self.reconstruct_state(self._pair, None)
 
     @cached_property
     def flux(self) -> tuple[Array, ...]:
-        """The filtered scheme flux of both, per direction."""
-        return self.reconstruct_flux(self._pair)
+        """The scheme flux D∇u_h, filtered, of the diffusing components, and its time derivative.
+
+        One array per direction ``(2, m', …)``; the own direction has one mode more. Empty where nothing
+        diffuses.
+        """
+        return self.reconstruct_flux(self._pair, None)
+
+    def state_on(self, rows: slice) -> Array:
+        """``state`` on a range of rows of cells of the scheme."""
+        return np.concatenate([self.reconstruct_state(entry, rows) for entry in self._entries])
+
+    def flux_on(self, rows: slice) -> tuple[Array, ...]:
+        """``flux`` on a range of rows of cells of the scheme."""
+        value, rate = (self.reconstruct_flux(entry, rows) for entry in self._entries)
+        return tuple(np.concatenate(both) for both in zip(value, rate, strict=True))
+
+    @property
+    def _entries(self) -> tuple[Array, Array]:
+        return self.node.values[None], self.node.rate[None]
 
     @property
     def _pair(self) -> Array:
-        return np.stack([self.node.values, self.node.rate])
+        return np.concatenate(self._entries)
 
     @property
     def time(self) -> float:

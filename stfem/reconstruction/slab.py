@@ -37,6 +37,15 @@ class ReconstructedSlab:
     start: NodeReconstruction
     stop: NodeReconstruction
 
+    def states_on(self, rows: slice) -> Array:
+        """û and ∂_tû of one node after the other on rows of cells of the scheme, ``(2·len(nodes), m, …)``."""
+        return np.concatenate([node.state_on(rows) for node in self.nodes])
+
+    def fluxes_on(self, rows: slice) -> tuple[Array, ...]:
+        """The filtered scheme fluxes and their rates likewise, per direction."""
+        fluxes = [node.flux_on(rows) for node in self.nodes]
+        return tuple(np.concatenate(component) for component in zip(*fluxes, strict=True))
+
 
 def reconstructed_slabs(
     nodes: Iterable[NodeReconstruction], interpolant: Hermite
