@@ -12,7 +12,7 @@ import numpy as np
 from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction.multiplier import FilterNorms
 from stfem.semidiscretization import Semidiscretization
-from stfem.spaces.stencil import Array
+from stfem.spaces.stencil import Array, cell_rows, refined_rows
 from stfem.timestepping import Node
 
 
@@ -21,7 +21,8 @@ class NodeReconstruction:
     """Reconstruction at a time node in kernel layout.
 
     Orthonormal Legendre modes on ``grid`` of the bound reconstruction. On all cells, ``state`` and ``flux``
-    are kept once they are asked for; on some rows of cells they are computed anew, and nothing whole is held.
+    are kept once they are asked for. On some rows of cells û is taken from there, or else computed anew, as
+    the flux is, without holding anything whole.
 
     Parameters
     ----------
@@ -52,6 +53,10 @@ class NodeReconstruction:
 
     def state_on(self, rows: slice) -> Array:
         """``state`` on a range of rows of cells of the scheme."""
+        if "state" in vars(self):
+            dim, given = self.node.values.ndim // 2, self.node.values.shape
+            pieces = self.state.shape[-dim] // given[-dim]
+            return cell_rows(self.state, refined_rows(rows, pieces), dim)
         return np.concatenate([self.reconstruct_state(entry, rows) for entry in self._entries])
 
     def flux_on(self, rows: slice) -> tuple[Array, ...]:
@@ -83,8 +88,8 @@ class BoundReconstruction(Protocol):
         """û, ∂_tû and fluxes at one node."""
         ...
 
-    def field(self, u: Array) -> Array:
-        """û of one coefficient array ``(m, q+1, …, N…)``."""
+    def field(self, u: Array, rows: slice | None = None) -> Array:
+        """û of one coefficient array ``(m, q+1, …, N…)``, on all cells or on a range of rows of them."""
         ...
 
 

@@ -68,13 +68,14 @@ def reconstructed_slabs(
                 window.append(node)
         if behind + 1 >= len(window):
             return
-        first = min(max(behind - interpolant.look_back, 0), max(len(window) - interpolant.nodes, 0))
-        stencil = tuple(window[k] for k in range(first, min(first + interpolant.nodes, len(window))))
-        yield _slab(stencil, window[behind], window[behind + 1], interpolant)
-        behind += 1
-        while behind > interpolant.nodes - 2:
+        # no later stencil starts further to the left
+        while behind > interpolant.look_back and len(window) > interpolant.nodes:
             window.popleft()
             behind -= 1
+        stencil = tuple(window)[: interpolant.nodes]
+        yield _slab(stencil, window[behind], window[behind + 1], interpolant)
+        del stencil
+        behind += 1
 
 
 def _slab(

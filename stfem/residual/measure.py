@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from stfem.data import Data, Slab
 from stfem.reconstruction import ReconstructedSlab
-from stfem.residual.rows import flat_cells, row_blocks
 from stfem.residual.sampling import Coefficients, Sampler, weighted_values
+from stfem.residual.terms import LinearTerms, joined
+from stfem.spaces.rows import flat_cells, row_blocks
 from stfem.spaces.stencil import Array, apply_along, cell_rows
 
 if TYPE_CHECKING:
@@ -91,15 +93,33 @@ class SlabMeasure:
         step = max(1, BLOCK_VALUES // (times * points**dim * components))
         values = entries * components * (split.degree + 1) ** dim
         for rows, cells in row_blocks(split.scheme_grid, split.grid, values):
-            states = flat_cells(slab.states_on(rows), dim)
-            fluxes = tuple(flat_cells(flux, dim) for flux in (slab.fluxes_on(rows) if self.family else ()))
-            for first in range(0, cells.stop - cells.start, step):
-                part = slice(first, min(first + step, cells.stop - cells.start))
-                block = slice(cells.start + part.start, cells.start + part.stop)
-                fields = cell_rows(states, part, dim), tuple(cell_rows(flux, part, dim) for flux in fluxes)
-                self._block(block, *fields, in_time, sampler, source, coefficients)
+            terms = self._terms(rows, cells)
+            for first in range(cells.start, cells.stop, step):
+                block = slice(first, min(first + step, cells.stop))
+                self._block(block, terms(block), in_time, sampler, source, coefficients)
         mean = self.cell_means.sum(axis=1)
         self.mean = slab.time.duration * split.grid.cell_measure * float(np.linalg.norm(mean))
+
+    def _terms(self, rows: slice, cells: slice) -> Callable[[slice], LinearTerms]:
+        """Terms on ranges of the cells in some rows.
+
+        Where all slabs are measured here, a node's terms serve all its slabs; else they come and go.
+        """
+        split, slab, dim = self.split, self.slab, self.split.dim
+        if not split.from_nodes:
+            kept = [split.node_terms(node) for node in slab.nodes]
+            self._squares = np.concatenate([entry.squares for entry in kept], axis=1)
+            return lambda block: joined([entry.on(block, dim) for entry in kept])
+        state = flat_cells(slab.states_on(rows), dim)
+        fluxes = tuple(flat_cells(flux, dim) for flux in (slab.fluxes_on(rows) if self.family else ()))
+
+        def build(block: slice) -> LinearTerms:
+            part = slice(block.start - cells.start, block.stop - cells.start)
+            return split.terms.build(
+                cell_rows(state, part, dim), tuple(cell_rows(flux, part, dim) for flux in fluxes)
+            )
+
+        return build
 
     @property
     def sizes(self) -> Array:
@@ -166,8 +186,7 @@ class SlabMeasure:
     def _block(
         self,
         block: slice,
-        states: Array,
-        fluxes: tuple[Array, ...],
+        terms: LinearTerms,
         in_time: Array,
         sampler: Sampler | None,
         source: Array | None,
@@ -175,7 +194,7 @@ class SlabMeasure:
     ) -> None:
         """Add the integrals over a range of cells."""
         split, slab = self.split, self.slab
-        terms = split.terms.build(states, fluxes)
+        states = terms.state
         self._squares += terms.squares
         residual = apply_along(in_time @ slab.rate_modes, states, 0)
         residual += apply_along(in_time @ slab.value_modes, terms.linear, 0)

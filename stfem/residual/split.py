@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from stfem.data import Data, Slab
 from stfem.reconstruction import (
     BoundReconstruction,
+    NodeReconstruction,
     ReconstructedSlab,
     RowReconstruction,
     combine,
@@ -26,10 +28,10 @@ from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
 from stfem.residual.nodal import NodeEvaluator
 from stfem.residual.norms import SlabNorms
 from stfem.residual.quadratic import QuadraticSplit
-from stfem.residual.rows import row_blocks
 from stfem.residual.sampling import check_autonomous
-from stfem.residual.terms import TermBuilder
+from stfem.residual.terms import LinearTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
+from stfem.spaces.rows import row_blocks
 from stfem.spaces.stencil import Array, apply_along
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -65,6 +67,7 @@ class ResidualSplit:
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
         self.dim, self._field = self.grid.dim, reconstruction.field
         self._unproved: dict[str, None] = {}
+        self._known: WeakKeyDictionary[NodeReconstruction, LinearTerms] = WeakKeyDictionary()
         self._growth_rate = GrowthRate(self.problem, self.grid, self.degree)
         equation = self.equation
         self.constant_velocity = equation.linear and all(b.constant for b in equation.velocity)
@@ -189,6 +192,12 @@ class ResidualSplit:
             temporal,
             rates=rates,
         )
+
+    def node_terms(self, node: NodeReconstruction) -> LinearTerms:
+        """Terms of û and its rate of change at a node on all cells, built once."""
+        if node not in self._known:
+            self._known[node] = self.terms.build(node.state, node.flux)
+        return self._known[node]
 
     def _modes(self, slab: ReconstructedSlab) -> Iterator[Array]:
         """Modes in time of û, rows of cells by rows of cells."""

@@ -5,6 +5,7 @@ Derivatives of polynomials are small matrices on their modes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +13,8 @@ import numpy as np
 
 from stfem.meshes.grid import TensorGrid
 from stfem.spaces.legendre import derivative_matrix
-from stfem.spaces.stencil import Array, apply_matrix
+from stfem.spaces.rows import flat_cells
+from stfem.spaces.stencil import Array, apply_matrix, cell_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,8 @@ class LinearTerms:
 
     Attributes
     ----------
+    state
+        û.
     linear
         b·∇û + cû (where b and c are constant) − ∇·d̃: what R_H holds besides ∂_tû, g and the nonlinear flux.
     difference
@@ -33,10 +37,33 @@ class LinearTerms:
     Where K*σ_h is given, d̃ is that (λ = 0), else d̃ = D∇û (λ = 1), with no difference and no flux.
     """
 
+    state: Array
     linear: Array
     difference: Array | None
     flux: tuple[Array, ...]
     squares: Array
+
+    def on(self, cells: slice, dim: int) -> LinearTerms:
+        """The terms on a range of all cells, as layouts of one row; their squares are left to the whole."""
+
+        def cut(field: Array) -> Array:
+            return cell_rows(flat_cells(field, dim), cells, dim)
+
+        difference = None if self.difference is None else cut(self.difference)
+        flux = tuple(cut(component) for component in self.flux)
+        return LinearTerms(cut(self.state), cut(self.linear), difference, flux, np.zeros_like(self.squares))
+
+
+def joined(terms: Sequence[LinearTerms]) -> LinearTerms:
+    """Those of one after the other."""
+    differences = [entry.difference for entry in terms if entry.difference is not None]
+    return LinearTerms(
+        np.concatenate([entry.state for entry in terms]),
+        np.concatenate([entry.linear for entry in terms]),
+        np.concatenate(differences) if differences else None,
+        tuple(np.concatenate(parts) for parts in zip(*(entry.flux for entry in terms), strict=True)),
+        np.concatenate([entry.squares for entry in terms], axis=1),
+    )
 
 
 class TermBuilder:
@@ -119,7 +146,7 @@ class TermBuilder:
         linear = self._convection(state, gradient)
         squares = [_squares(state), _squares(linear), np.zeros(len(state)), *map(_squares, gradient)]
         if not self.diffuses:
-            return LinearTerms(linear, None, (), np.stack(squares))
+            return LinearTerms(state, linear, None, (), np.stack(squares))
         own = tuple(self._diffusive_flux(gradient, i) for i in range(self.grid.dim))
         divergence = laplacian = self.divergence(own)
         difference: Array | None = None
@@ -130,7 +157,7 @@ class TermBuilder:
             flux = tuple(subtract(f, part, self.grid.dim) for f, part in zip(scheme_flux, own, strict=True))
         squares[2] = _squares(divergence)
         linear[:, self._chosen] -= divergence
-        return LinearTerms(linear, difference, flux, np.stack(squares))
+        return LinearTerms(state, linear, difference, flux, np.stack(squares))
 
     def _convection(self, state: Array, gradient: list[Array]) -> Array:
         """b·∇û + cû, as far as b and c are constant."""

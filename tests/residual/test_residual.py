@@ -11,9 +11,10 @@ from stfem import Problem, Siac, Torus, equations
 from stfem.data import Approximated, Trigonometric, cosine, sine
 from stfem.problems import diffusive_p_system, viscous_burgers
 from stfem.reconstruction import Hermite, reconstructed_slabs
-from stfem.residual import ResidualSplit, measure, rows
+from stfem.residual import ResidualSplit, measure
 from stfem.residual.measure import SlabMeasure
 from stfem.semidiscretization import Semidiscretization
+from stfem.spaces import rows
 from stfem.spaces.legendre import gauss
 from stfem.timestepping import Node
 
