@@ -35,7 +35,7 @@ EXCESS = 0.3
 #: Multiple of the target that other causes may reach.
 TOLERATED = 3.0
 #: Part of the predicted spacing that is used.
-SAFETY = 0.8
+SAFETY = 0.9
 
 
 class NodeSelector:
