@@ -127,23 +127,27 @@ class _Run:
             for slab in slabs:
                 if state is None:
                     state = self._start(self.initial)
-                level = state.final
-                whole = self.family.due(level, partial(self.split.family_gain, slab, level))
-                own = self.split.norms(slab, whole, level)
-                if not np.isfinite(own.alpha(1.0)):
-                    raise NonFiniteError("residual", slab.time.stop, selector.steps)
-                choice = self._advance(state, slab, own, selector)
-                if whole:
-                    self.family.learn(own, choice, level)
-                if self.true is not None:
-                    started = perf_counter()
-                    self.true.take(slab)
-                    self.errors.append(self.true.final)
-                    self.seconds_true += perf_counter() - started
+                self._take(state, slab, selector)
                 last = slab.stop
         if state is None:
             raise ValueError("nodes: expected at least two time nodes, got fewer")
         return self._result(state, self.initial, last, selector)
+
+    def _take(self, state: BoundState, slab: ReconstructedSlab, selector: NodeSelector) -> None:
+        """Measure a slab and advance the bound over it."""
+        level = state.final
+        whole = self.family.due(level, partial(self.split.family_gain, slab, level))
+        own = self.split.norms(slab, whole, level)
+        if not np.isfinite(own.alpha(1.0)):
+            raise NonFiniteError("residual", slab.time.stop, selector.steps)
+        choice = self._advance(state, slab, own, selector)
+        if whole:
+            self.family.learn(own, choice, level)
+        if self.true is not None:
+            started = perf_counter()
+            self.true.take(slab)
+            self.errors.append(self.true.final)
+            self.seconds_true += perf_counter() - started
 
     def _reconstructed(self, nodes: Iterable[Node]) -> Iterator[NodeReconstruction]:
         """The nodes with what belongs to them; the initial error is measured before others take memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -104,11 +104,14 @@ class RowReconstruction(BoundReconstruction, Protocol):
     norms: FilterNorms
     symbol: FilterSymbol
 
-    def field_rows(self, u: Array) -> Callable[[slice], Array]:
-        """û on ranges of rows of cells of the scheme, asked for one after the other."""
+    def field_rows(self, u: Array | Sequence[Array]) -> Callable[[slice], Array]:
+        """û on ranges of rows of cells of the scheme, asked for one after the other.
+
+        Of several arrays they make up a first axis.
+        """
         ...
 
-    def flux_rows(self, u: Array) -> Callable[[slice], tuple[Array, ...]]:
+    def flux_rows(self, u: Array | Sequence[Array]) -> Callable[[slice], tuple[Array, ...]]:
         """Scheme flux of the diffusing components there, per direction."""
         ...
 

@@ -101,7 +101,7 @@ class NodeEvaluator:
         """
         if node.node.acceleration is None:
             raise ValueError("node: expected one with an acceleration, got None")
-        data = np.stack([node.node.values, node.node.rate, node.node.acceleration])
+        data = (node.node.values, node.node.rate, node.node.acceleration)
         projections = [g.project(self.grid, self.degree, node.time) for g in self._sources]
         fields = [
             KeptModes(np.empty((2, len(modes), self.grid.size)), np.zeros((2, count)))
