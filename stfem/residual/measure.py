@@ -13,7 +13,7 @@ from stfem.reconstruction import ReconstructedSlab
 from stfem.residual.sampling import Coefficients, Sampler, weighted_values
 from stfem.residual.terms import LinearTerms, joined
 from stfem.spaces.rows import flat_cells, row_blocks
-from stfem.spaces.stencil import Array, apply_along, cell_rows
+from stfem.spaces.stencil import Array, apply_along, cell_rows, refined_rows
 
 if TYPE_CHECKING:
     from stfem.residual.split import ResidualSplit
@@ -77,7 +77,11 @@ class SlabMeasure:
         self.mean += float(np.sqrt(split.grid.measure)) * self.remainder
 
     def _all_cells(
-        self, times: int, points: int, source: Array | None, coefficients: Coefficients | None
+        self,
+        times: int,
+        points: int,
+        source: Callable[[slice], Array] | None,
+        coefficients: Coefficients | None,
     ) -> None:
         """Sums over all cells: fields on some rows of cells, squares in blocks that stay in the cache."""
         split, slab, dim = self.split, self.slab, self.split.dim
@@ -85,6 +89,7 @@ class SlabMeasure:
         self.residual_sq, self.cross, self.difference_sq, self.flux_sq = np.zeros((4, count))
         self.cell_means = np.zeros((times, count))
         self._squares, self._speeds = np.zeros((3 + dim, entries)), np.zeros(entries)
+        pieces = split.grid.cells[0] // split.scheme_grid.cells[0]
         degree, components = slab.time.degree, split.equation.components
         in_time = np.eye(times) if split.modal else weighted_values(degree, times)
         sampler = (
@@ -94,9 +99,12 @@ class SlabMeasure:
         values = entries * components * (split.degree + 1) ** dim
         for rows, cells in row_blocks(split.scheme_grid, split.grid, values):
             terms = self._terms(rows, cells)
+            given = None if source is None else flat_cells(source(refined_rows(rows, pieces)), dim)
             for first in range(cells.start, cells.stop, step):
                 block = slice(first, min(first + step, cells.stop))
-                self._block(block, terms(block), in_time, sampler, source, coefficients)
+                part = slice(block.start - cells.start, block.stop - cells.start)
+                own = None if given is None else cell_rows(given, part, dim)
+                self._block(block, terms(block), in_time, sampler, own, coefficients)
         mean = self.cell_means.sum(axis=1)
         self.mean = slab.time.duration * split.grid.cell_measure * float(np.linalg.norm(mean))
 
@@ -132,16 +140,22 @@ class SlabMeasure:
         roots = np.sqrt(self._squares[1:])
         return np.asarray(roots[0] + roots[1] + self._speeds * roots[2:].sum(axis=0))
 
-    def _source(self, degree: int, degree_time: int) -> tuple[Array | None, float]:
-        """Modes ``(time, m, p…, N…)`` of the projected source, and ∫_slab of what they leave out (T4.6)."""
+    def _source(self, degree: int, degree_time: int) -> tuple[Callable[[slice], Array] | None, float]:
+        """Modes ``(time, m, p…, N…)`` of the projected source on rows, and what they leave out (T4.6).
+
+        The latter as a bound of its ∫_slab.
+        """
         split, slab = self.split, self.slab
         if all(g.is_zero for g in split.problem.source):
             return None, 0.0
         time = Slab(slab.time.start, slab.time.stop, degree_time)
-        projections = [g.project(split.grid, degree, time) for g in split.problem.source]
+        projections = [g.project_rows(split.grid, degree, time) for g in split.problem.source]
         pairs = zip(split.source_weights, projections, strict=True)
         left_out = np.sqrt(sum((w * p.remainder_l2) ** 2 for w, p in pairs))
-        modes = np.stack([p.coefficients for p in projections], axis=1)
+
+        def modes(rows: slice) -> Array:
+            return np.stack([p.on(rows) for p in projections], axis=1)
+
         return modes, float(np.sqrt(slab.time.duration) * left_out)
 
     def _coefficients(self) -> tuple[Coefficients | None, tuple[Array, float]]:
@@ -200,7 +214,7 @@ class SlabMeasure:
         residual += apply_along(in_time @ slab.value_modes, terms.linear, 0)
         if sampler is None:
             if source is not None:
-                residual -= self._cut(source, block)
+                residual -= source
             means = residual[:, 0].reshape(len(in_time), (split.degree + 1) ** split.dim, -1)[:, 0]
         else:
             speed = split.speed_bound(states[::2], slab.time)

@@ -69,7 +69,9 @@ class Sampler:
             û and ∂_tû of one node after the other, ``(2k, m, p…, N…)``.
         cut
             Takes the cells in hand out of an array on all cells.
-        source, coefficients
+        source
+            Projected on these cells.
+        coefficients
             Projected data on all cells.
         """
         slab, dim = self.slab, self.dim
@@ -91,7 +93,7 @@ class Sampler:
                 x = np.zeros((dim, *(1,) * (u.ndim - 1)))
                 extra += np.moveaxis(self.equation.jacobian_product(u, slope, x, slab.time.midpoint, i), 0, 1)
         if source is not None:
-            extra -= self._in_space_and_time(cut(source))
+            extra -= self._in_space_and_time(source)
         return np.asarray((residual + roots * extra) * self.root)
 
     def cell_means(self, residual: Array) -> Array:
