@@ -120,7 +120,7 @@ class _Run:
             self.interpolant,
             self.problem.final_time,
         )
-        slabs = reconstructed_slabs(self._reconstructed(selector), self.interpolant)
+        slabs = reconstructed_slabs(self._reconstructed(selector), self.interpolant, self.problem.final_time)
         state: BoundState | None = None
         # A run that blows up overflows here before its values do; that is an error of its own, not a warning.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -129,6 +129,7 @@ class _Run:
                     state = self._start(self.initial)
                 self._take(state, slab, selector)
                 last = slab.stop
+                del slab  # and with it the nodes that no later slab needs
         if state is None:
             raise ValueError("nodes: expected at least two time nodes, got fewer")
         return self._result(state, self.initial, last, selector)

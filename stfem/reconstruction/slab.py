@@ -48,12 +48,22 @@ class ReconstructedSlab:
 
 
 def reconstructed_slabs(
-    nodes: Iterable[NodeReconstruction], interpolant: Hermite
+    nodes: Iterable[NodeReconstruction], interpolant: Hermite, final_time: float | None = None
 ) -> Iterator[ReconstructedSlab]:
     """Stream slabs from a stream of nodes, holding no more nodes than the stencil and its look-ahead need.
 
     At the start the stencil takes nodes to the right, at the end nodes to the left; a run with fewer nodes
     than the stencil lowers the degree.
+
+    Parameters
+    ----------
+    nodes
+        In the order of time.
+    interpolant
+        Rule for the polynomials in time.
+    final_time
+        Time of the last node, where it is known: before that the oldest node is let go while the next one is
+        computed. A stream that ends earlier all the same lowers the degree on its last slabs.
     """
     window: deque[NodeReconstruction] = deque()
     behind = 0  # position in the window of the start of the next slab
@@ -66,16 +76,19 @@ def reconstructed_slabs(
                 ended = True
             else:
                 window.append(node)
+            del node
         if behind + 1 >= len(window):
             return
         # no later stencil starts further to the left
         while behind > interpolant.look_back and len(window) > interpolant.nodes:
             window.popleft()
             behind -= 1
-        stencil = tuple(window)[: interpolant.nodes]
-        yield _slab(stencil, window[behind], window[behind + 1], interpolant)
-        del stencil
+        yield _slab(tuple(window)[: interpolant.nodes], window[behind], window[behind + 1], interpolant)
         behind += 1
+        follows = final_time is not None and window[-1].time < final_time
+        if follows and behind > interpolant.look_back and len(window) == interpolant.nodes:
+            window.popleft()
+            behind -= 1
 
 
 def _slab(

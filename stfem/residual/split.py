@@ -48,6 +48,8 @@ LOSS = 0.1
 CHANGE, MOST_PIECES = 0.01, 16
 #: Change of 2μT that modes in time may make which are left out of the slopes of û, but for their bound.
 SLOPE_TOLERANCE = 1e-3
+#: Modes in time that are formed before they are filtered; more of them would take too much memory.
+FEW_MODES = 4
 
 
 class ResidualSplit:
@@ -258,10 +260,12 @@ class ResidualSplit:
                 beyond = tails[kept - 1 : kept]
 
         def modes() -> Iterator[Array]:
+            weights = slab.value_modes[:kept]
             data = [array for entry in slab.nodes for array in (entry.node.values, entry.node.rate)]
-            combined = combine(slab.value_modes[:kept], data)
-            for rows, _ in row_blocks(self.scheme_grid, self.grid, kept * (self.degree + 1) ** self.dim):
-                yield quadratic.reconstruction.field(combined, rows)
+            few = kept <= FEW_MODES
+            state = quadratic.reconstruction.field_rows(combine(weights, data) if few else data)
+            for rows, _ in row_blocks(self.scheme_grid, self.grid, len(data) * (self.degree + 1) ** self.dim):
+                yield state(rows) if few else apply_along(weights, state(rows), 0)
 
         return modes, beyond
 

@@ -10,7 +10,7 @@ from scipy.linalg.blas import daxpy
 from stfem.timestepping.stepper import Array
 
 #: Numbers of every row combined at once, to stay in the cache.
-_CHUNK = 1 << 15
+_CHUNK = 1 << 16
 
 
 class StageRows:

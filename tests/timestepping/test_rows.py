@@ -7,7 +7,7 @@ from stfem.timestepping import ExplicitRungeKutta, ImplicitExplicitRungeKutta
 from stfem.timestepping.methods import ARK548L2SA, DORMAND_PRINCE5, RK4
 from stfem.timestepping.rows import StageRows
 
-SIZE = 70_001  # several chunks
+SIZE = 140_001  # several chunks
 
 
 @pytest.mark.parametrize("seed", range(5))
