@@ -96,14 +96,14 @@ def solve(
 def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate:
     """Guaranteed bound, enclosure and indicators for a solution (T2–T4).
 
+    Estimates of one solution in several threads wait for each other: its scheme has one workspace.
+
     Parameters
     ----------
     solution
         From `solve`. Without a stored history its time stepping is repeated, node by node.
     estimator
         `SplitEstimator()` by default.
-
-    Estimates of one solution in several threads wait for each other: its scheme has one workspace.
 
     Raises
     ------

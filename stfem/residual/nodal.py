@@ -98,6 +98,11 @@ class NodeEvaluator:
             It carries an acceleration.
         kept
             Modes wanted of every field: of the residual, or of all ``3 + d`` fields.
+
+        Raises
+        ------
+        OverflowError
+            Where the squares of the residual are not finite: the run has blown up.
         """
         if node.node.acceleration is None:
             raise ValueError("node: expected one with an acceleration, got None")
@@ -130,6 +135,8 @@ class NodeEvaluator:
                 flat = part.reshape(2, field.energies.shape[1], -1)
                 field.values[..., columns] = flat[:, modes]
                 field.energies[...] += np.einsum("imc,imc->im", flat, flat)
+        if not np.isfinite(sums).all():
+            raise OverflowError(f"the squares of a residual at time {node.time:.17g} overflow")
         norms, products = np.sqrt(sums), np.sqrt(products)
         left_out = products[self.points] + np.array([p.remainder_l2 for p in projections] or [0.0, 0.0])
         magnitude = norms[1] + norms[2] + speeds[0] * np.sqrt(slopes)

@@ -17,6 +17,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stfem.data import Data
 from stfem.reconstruction import NodeReconstruction, ReconstructedSlab, RowReconstruction
@@ -94,7 +95,7 @@ class QuadraticSplit:
         if least != now and facts.products_left_out[now, 0] > TOO_MUCH * size:
             self._evaluator.points = least
             for form in self._forms[:2]:
-                form.restart()
+                form.restart(renumbered(form.kept, now, least, self._grid.dim))
 
     def family_gain(self, slab: ReconstructedSlab, level: float) -> float:
         """Relative gain of the flux family over λ = 1 on a slab, at most; from its last node alone.
@@ -242,6 +243,13 @@ class QuadraticSplit:
     def _spread(self, form: FormValue) -> Array:
         """The form per cell, with what belongs to no cell spread evenly."""
         return np.maximum(form.cells, 0.0) + form.rest / self._grid.size
+
+
+def renumbered(modes: NDArray[np.intp], before: int, now: int, dim: int) -> NDArray[np.intp]:
+    """Numbers of tensor-product modes, as far as they exist, when there are others in every direction."""
+    indices = np.array(np.unravel_index(modes, (before,) * dim))
+    indices = indices[:, (indices < now).all(axis=0)]
+    return np.asarray(np.ravel_multi_index(tuple(indices), (now,) * dim))
 
 
 @lru_cache(maxsize=64)

@@ -74,7 +74,8 @@ class Semidiscretization:
         equation = problem.equation
         self.problem, self.degree, self.flux = problem, int(degree), flux
         self.grid = TensorGrid(problem.domain.lengths, cells)
-        self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, penalty or InteriorPenalty())
+        self.penalty = penalty or InteriorPenalty()
+        self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, self.penalty)
         self.has_diffusion = bool(self.diffusion.terms) and any(equation.diffused)
         traces = linear_traces(equation, flux)
         self._traces = traces

@@ -14,6 +14,7 @@ from stfem.data import Polynomial, cosine, sine
 from stfem.reconstruction import Hermite, reconstructed_slabs
 from stfem.residual import ResidualSplit
 from stfem.residual.interpolation import InterpolationError, TimeDefect
+from stfem.residual.quadratic import renumbered
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import gauss
 from stfem.timestepping import Node
@@ -282,6 +283,19 @@ def test_points_of_products_when_nodes_disagree():
     evaluator = split._quadratic._evaluator
     assert evaluator.points == evaluator.convection.most_points
     assert not any(fact.left_out.any() for fact in split._quadratic.facts(slab.nodes))
+
+
+@pytest.mark.parametrize(("before", "now"), [(3, 5), (5, 3)])
+def test_modes_keep_their_meaning_when_their_number_changes(before, now):
+    field = np.random.default_rng(3).normal(size=(before,) * 2)
+    other = np.zeros((max(before, now),) * 2)
+    other[:before, :before] = field
+    other = other[:now, :now].ravel()
+    modes = np.array([0, 2, before + 1, before * before - 1])
+    again = renumbered(modes, before, now, 2)
+    assert again[0] == 0
+    assert len(again) == (4 if now > before else 3)
+    np.testing.assert_array_equal(other[again], field.ravel()[modes[: len(again)]])
 
 
 def test_points_of_products_are_few_for_smooth_states_and_all_for_rough_ones():
