@@ -15,8 +15,8 @@ from stfem.spaces.stencil import Array, Stencil
 
 #: Bound of the relative round-off of transforms and products, with some margin.
 ROUNDING = 1e-13
-#: Complex numbers handled at once, to stay in the cache.
-_BLOCK_VALUES = 1 << 14
+#: Numbers handled at once, to stay in the cache.
+_BLOCK_VALUES = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +81,14 @@ class FilterSymbol:
         directions
             What is wanted: i for ∂_iS v, in 1/length.
         """
-        # mode by mode, as a transform takes the memory of its field once more
-        dim, cells = self._grid.dim, (*self._grid.cells[:-1], len(self._count))
-        spectrum = np.empty((*field.shape[:-dim], *cells), dtype=np.complex128)
-        for mode in np.ndindex(field.shape[:-dim]):
-            spectrum[mode] = scipy.fft.rfftn(field[mode])
+        # some modes at a time, as a transform takes the memory of its field once more
+        dim, modes = self._grid.dim, field.reshape(-1, *self._grid.cells)
+        spectrum = np.empty((len(modes), *self._grid.cells[:-1], len(self._count)), dtype=np.complex128)
+        step = max(1, _BLOCK_VALUES // self._grid.size)
+        for start in range(0, len(modes), step):
+            some = slice(start, start + step)
+            spectrum[some] = scipy.fft.rfftn(modes[some], axes=range(-dim, 0))
+        spectrum = spectrum.reshape(*field.shape[:-dim], *spectrum.shape[1:])
         found = [self._norms(spectrum, direction) for direction in directions]
         sizes, sups = np.array(found).T
         return sizes, sups

@@ -236,15 +236,14 @@ def _inner_rows(
     The rows may reach over the ends of the torus.
     """
     step = max(1, _BLOCK_VALUES * fields[0].shape[-dim] // fields[0][0].size)
-    counts = np.cumsum([0, *(len(field) for field in fields)]).tolist()
     result: Array | None = None
     for start in range(0, len(wanted), step):
-        for field, first, last in zip(fields, counts, counts[1:], strict=False):
-            block = rows_of(field, wanted[start : start + step], 1 + dim)
-            for direction, stencil in inner:
-                block = stencil.apply(block, direction, dim)
-            moved = np.moveaxis(block, 1 + dim, 1)
-            if result is None:
-                result = np.empty((counts[-1], len(wanted), *moved.shape[2:]))
-            result[first:last, start : start + moved.shape[1]] = moved
+        parts = [rows_of(field, wanted[start : start + step], 1 + dim) for field in fields]
+        block = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        for direction, stencil in inner:
+            block = stencil.apply(block, direction, dim)
+        moved = np.moveaxis(block, 1 + dim, 1)
+        if result is None:
+            result = np.empty((len(moved), len(wanted), *moved.shape[2:]))
+        result[:, start : start + moved.shape[1]] = moved
     return np.empty((0,)) if result is None else result

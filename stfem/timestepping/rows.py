@@ -67,10 +67,11 @@ class StageRows:
         first, others = self._weights[i]
         first, others = dt * first, dt * others
         rows, (given, start, target) = self._space[: len(others)], (a.reshape(-1) for a in (rate, base, out))
-        work = np.empty(min(_CHUNK, len(target)))
+        taken = np.may_share_memory(target, start) or np.may_share_memory(target, rows)
+        work = np.empty(min(_CHUNK, len(target))) if taken else None
         for begin in range(0, len(target), _CHUNK):
             chunk = slice(begin, begin + _CHUNK)
-            total = work[: len(target) - begin]
+            total = target[chunk] if work is None else work[: len(target) - begin]
             np.matmul(others, rows[:, chunk], out=total)
             daxpy(given[chunk], total, a=first)
             np.add(total, start[chunk], out=target[chunk])
