@@ -49,9 +49,5 @@ class ExplicitRungeKutta:
         rows.combine(self._stages, dt, rate, u, value)
         return value
 
-    def __getstate__(self) -> dict[str, object]:
-        """What a copy needs: no workspace."""
-        return {**vars(self), "_rates": np.empty((0, 0)), "_value": np.empty((0, 0))}
-
     def __repr__(self) -> str:
         return f"ExplicitRungeKutta({self.tableau.name})"

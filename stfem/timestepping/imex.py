@@ -66,9 +66,5 @@ class ImplicitExplicitRungeKutta:
         rows.combine(self.tableau.stages, dt, rate, value, value)
         return value
 
-    def __getstate__(self) -> dict[str, object]:
-        """What a copy needs: no workspace."""
-        return {**vars(self), "_rates": np.empty((0, 0)), "_values": np.empty((0, 0))}
-
     def __repr__(self) -> str:
         return f"ImplicitExplicitRungeKutta({self.tableau.name})"

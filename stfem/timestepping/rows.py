@@ -42,6 +42,10 @@ class StageRows:
         self.count = len(holds)
         self._space = np.empty((0, 0))
 
+    def __getstate__(self) -> dict[str, object]:
+        """What a copy needs: no workspace."""
+        return {**vars(self), "_space": np.empty((0, 0))}
+
     def fit(self, size: int) -> None:
         """Provide rows for states of some size."""
         if self._space.shape != (self.count, size):
