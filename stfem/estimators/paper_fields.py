@@ -38,7 +38,7 @@ class PaperFields:
 
         û, ∂_1û …, d_1 …, Δ_h of (U_n, F_n), point values.
         """
-        return NodeReconstruction(node, self._fields, lambda pair, rows: ())
+        return NodeReconstruction(node, self._fields, lambda pair, rows=None: ())
 
     def _fields(self, pair: Array, rows: slice | None = None) -> Array:
         slopes, fluxes, laplacian = [], [], np.zeros(1)

@@ -30,18 +30,18 @@ class NodeReconstruction:
     node
         The discrete solution (t_n, U_n, F_n) behind it.
     reconstruct_state, reconstruct_flux
-        Give ``state`` and ``flux`` for arrays ``(k, m, q+1, …, N…)`` such as the pair of U_n and F_n, on a
-        range of rows of cells of the scheme, or on all of them for None.
+        Give ``state`` and ``flux`` for arrays ``(k, m, q+1, …, N…)`` such as the pair of U_n and F_n, on all
+        cells, or on the range of rows of cells of the scheme that is their second argument.
     """
 
     node: Node
-    reconstruct_state: Callable[[Array, slice | None], Array]
-    reconstruct_flux: Callable[[Array, slice | None], tuple[Array, ...]]
+    reconstruct_state: Callable[..., Array]
+    reconstruct_flux: Callable[..., tuple[Array, ...]]
 
     @cached_property
     def state(self) -> Array:
         """û_n and ∂_tû_n, ``(2, m, Q+1, …, N…)``."""
-        return self.reconstruct_state(self._pair, None)
+        return self.reconstruct_state(self._pair)
 
     @cached_property
     def flux(self) -> tuple[Array, ...]:
@@ -50,7 +50,7 @@ class NodeReconstruction:
         One array per direction ``(2, m', …)``; the own direction has one mode more. Empty where nothing
         diffuses.
         """
-        return self.reconstruct_flux(self._pair, None)
+        return self.reconstruct_flux(self._pair)
 
     def state_on(self, rows: slice) -> Array:
         """``state`` on a range of rows of cells of the scheme."""

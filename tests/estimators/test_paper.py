@@ -201,7 +201,7 @@ def test_a_flux_with_another_divergence_is_noticed():
             at_node = bound.at_node
             bound.at_node = lambda node: replace(
                 at_node(node),
-                reconstruct_flux=lambda pair, rows: tuple(2.0 * f for f in bound.flux(pair, rows)),
+                reconstruct_flux=lambda pair, rows=None: tuple(2.0 * f for f in bound.flux(pair, rows)),
             )
             return bound
 
