@@ -38,13 +38,13 @@ class PaperFields:
 
         û, ∂_1û …, d_1 …, Δ_h of (U_n, F_n), point values.
         """
-        return NodeReconstruction(node, self._fields, lambda pair, rows=None: ())
+        return NodeReconstruction(node, self._fields, lambda pair: ())
 
-    def _fields(self, pair: Array, rows: slice | None = None) -> Array:
+    def _fields(self, pair: Array) -> Array:
         slopes, fluxes, laplacian = [], [], np.zeros(1)
         for i in range(self.dim):
             term = tuple((j, self._stacked[i] if j == i else self._plain) for j in range(self.dim))
-            both = apply_term(term, pair, self.dim, rows)
+            both = apply_term(term, pair, self.dim)
             value, slope, flux, second = np.split(both, 4, axis=mode_axis(both, i, self.dim))
             slopes.append(slope)
             fluxes.append(flux)

@@ -96,7 +96,7 @@ class BoundFilteredGradient:
 
     def at_node(self, node: Node) -> NodeReconstruction:
         """û_n, ∂_tû_n and the filtered gradients of both."""
-        return NodeReconstruction(node, self.field, self.flux)
+        return NodeReconstruction(node, self.field, self.flux, by_rows=True)
 
 
 def on_half_cells(stencil: Stencil) -> Stencil:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stfem.data import Data
-from stfem.reconstruction.node import BoundReconstruction
+from stfem.reconstruction.node import BoundReconstruction, RowReconstruction
 from stfem.reconstruction.transfer import restrict
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import derivative_matrix
@@ -57,12 +57,17 @@ def initial_corrected(
 def _restricted(
     u: Array, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction, diffused: bool
 ) -> list[Array]:
-    """P_h S u, and P_h ∇·D∇S u where it is wanted, by rows of cells."""
+    """P_h S u, and P_h ∇·D∇S u where it is wanted, by rows of cells where S works on these."""
     grid, degree = semidiscretization.grid, semidiscretization.degree
     results = [np.empty(u.shape) for _ in range(1 + diffused)]
     values = len(u) * (reconstruction.degree + 1) ** grid.dim
-    for rows, _ in row_blocks(grid, reconstruction.grid, values):
-        fields = [reconstruction.field(u, rows)]
+    if isinstance(reconstruction, RowReconstruction):
+        state = reconstruction.field_rows(u)
+        blocks = [rows for rows, _ in row_blocks(grid, reconstruction.grid, values)]
+    else:
+        state, blocks = (lambda rows: reconstruction.field(u)), [slice(0, grid.cells[0])]
+    for rows in blocks:
+        fields = [state(rows)]
         if diffused:
             fields.append(_diffused(fields[0], semidiscretization, reconstruction))
         cells = (rows.stop - rows.start, *grid.cells[1:])

@@ -30,13 +30,15 @@ class NodeReconstruction:
     node
         The discrete solution (t_n, U_n, F_n) behind it.
     reconstruct_state, reconstruct_flux
-        Give ``state`` and ``flux`` for arrays ``(k, m, q+1, …, N…)`` such as the pair of U_n and F_n, on all
-        cells, or on the range of rows of cells of the scheme that is their second argument.
+        Give ``state`` and ``flux`` for arrays ``(k, m, q+1, …, N…)`` such as the pair of U_n and F_n.
+    by_rows
+        Whether they take a second argument: the range of rows of cells of the scheme that is wanted.
     """
 
     node: Node
     reconstruct_state: Callable[..., Array]
     reconstruct_flux: Callable[..., tuple[Array, ...]]
+    by_rows: bool = False
 
     @cached_property
     def state(self) -> Array:
@@ -54,16 +56,21 @@ class NodeReconstruction:
 
     def state_on(self, rows: slice) -> Array:
         """``state`` on a range of rows of cells of the scheme."""
-        if "state" in vars(self):
-            dim, given = self.node.values.ndim // 2, self.node.values.shape
-            pieces = self.state.shape[-dim] // given[-dim]
-            return cell_rows(self.state, refined_rows(rows, pieces), dim)
+        if "state" in vars(self) or not self.by_rows:
+            return self._cut(self.state, rows)
         return np.concatenate([self.reconstruct_state(entry, rows) for entry in self._entries])
 
     def flux_on(self, rows: slice) -> tuple[Array, ...]:
         """``flux`` on a range of rows of cells of the scheme."""
+        if not self.by_rows:
+            return tuple(self._cut(component, rows) for component in self.flux)
         value, rate = (self.reconstruct_flux(entry, rows) for entry in self._entries)
         return tuple(np.concatenate(both) for both in zip(value, rate, strict=True))
+
+    def _cut(self, field: Array, rows: slice) -> Array:
+        """Some rows of cells of the scheme out of a whole field."""
+        dim = self.node.values.ndim // 2
+        return cell_rows(field, refined_rows(rows, field.shape[-dim] // self.node.values.shape[-dim]), dim)
 
     @property
     def _entries(self) -> tuple[Array, Array]:
@@ -89,8 +96,8 @@ class BoundReconstruction(Protocol):
         """û, ∂_tû and fluxes at one node."""
         ...
 
-    def field(self, u: Array, rows: slice | None = None) -> Array:
-        """û of one coefficient array ``(m, q+1, …, N…)``, on all cells or on a range of rows of them."""
+    def field(self, u: Array) -> Array:
+        """û of one coefficient array ``(m, q+1, …, N…)``."""
         ...
 
 

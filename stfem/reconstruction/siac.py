@@ -167,4 +167,4 @@ class BoundSiac:
 
     def at_node(self, node: Node) -> NodeReconstruction:
         """û_n = K_h * U_n, ∂_tû_n = K_h * F_n and the filtered scheme fluxes of both."""
-        return NodeReconstruction(node, self.field, self.flux)
+        return NodeReconstruction(node, self.field, self.flux, by_rows=True)

@@ -61,7 +61,7 @@ def test_continuity(name, order, cells):
     broken = [component.copy() for component in reconstructed.flux]
     broken[1][..., 0, 0, 0, 0] += 1.0
     if cells != (1, 2):
-        changed = NodeReconstruction(node, bound.field, lambda pair, rows=None: tuple(broken))
+        changed = NodeReconstruction(node, bound.field, lambda pair: tuple(broken))
         assert flux_continuity_defect(changed, 2) > 1e-4
 
 
