@@ -129,9 +129,14 @@ def _attempt(run: Callable[[], Any]) -> Outcome:
     try:
         result = run()
     except Exception as error:  # noqa: BLE001  (foreign code: a case that fails must not take others with it)
-        told = f"{type(error).__name__}: {error}{_KILLED if isinstance(error, BrokenExecutor) else ''}"
-        return Outcome(None, told, "".join(traceback.format_exception(error)))
+        return failed(error)
     return result if isinstance(result, Outcome) else Outcome(result)
+
+
+def failed(error: Exception) -> Outcome:
+    """The outcome of a case that raised an error."""
+    told = f"{type(error).__name__}: {error}{_KILLED if isinstance(error, BrokenExecutor) else ''}"
+    return Outcome(None, told, "".join(traceback.format_exception(error)))
 
 
 def _submitted(executor: Executor, messages: Sequence[bytes]) -> Iterator[tuple[int, Outcome]]:
