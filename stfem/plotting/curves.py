@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from stfem.plotting.parameter import ParameterAxis, is_number, short_name, shown
 from stfem.plotting.style import BLACK, LINE_STYLES, MARKERS, colours
 from stfem.spaces.stencil import Array
+from stfem.studies.columns import ORDERS, RESULTS
 
 Row = Mapping[str, Any]
+_RESULTS = {*RESULTS, *ORDERS}
 #: Width of the places of all curves over one name, of the distance between names.
 _BESIDE = 0.6
 
@@ -75,17 +77,25 @@ class CurveFamily:
         Name of the one that runs along the x-axis.
     logarithmic
         Whether that axis is logarithmic in any case.
+    behind
+        Name of a parameter that may differ where rows of one curve share their place on the axis, as
+        grids of one mesh size do; they keep their order, the later ones first.
 
     Raises
     ------
     ValueError
-        For no rows, and for rows without one of the parameters.
+        For no rows, for rows without one of the parameters, and for rows that nothing tells apart.
     TypeError
         For rows that are no mappings.
     """
 
     def __init__(
-        self, rows: Sequence[Row], varied: Sequence[str], axis: str, logarithmic: bool = False
+        self,
+        rows: Sequence[Row],
+        varied: Sequence[str],
+        axis: str,
+        logarithmic: bool = False,
+        behind: str | None = None,
     ) -> None:
         check_rows(rows, (*varied, axis))
         others = [name for name in varied if name != axis]
@@ -98,10 +108,28 @@ class CurveFamily:
         for case in _distinct(rows, others):
             strong = self._strong.index(case[: len(self.first)])
             mark = self._marks.index(case[len(self.first) :] if self.rest else case)
-            chosen = [row for row in rows if _case(row, others) == case]
-            chosen.sort(key=lambda row: self.axis.position(row[axis]))
+            chosen = [row for row in reversed(rows) if _case(row, others) == case]
+            chosen.sort(key=lambda row: self.axis.position(row[axis]))  # stable
+            self._check_places(chosen, behind)
             line, marker = LINE_STYLES[strong % len(LINE_STYLES)], MARKERS[mark % len(MARKERS)]
             self.curves.append(Curve(tuple(chosen), palette[strong], line, marker))
+
+    def _check_places(self, rows: Sequence[Row], behind: str | None) -> None:
+        """A line through two rows at one place would say nothing."""
+        seen: dict[tuple[Any, ...], Row] = {}
+        for row in rows:
+            value = row[self.axis.name]
+            place = self.axis.position(value), None if behind is None else shown(row.get(behind))
+            if place not in seen:
+                seen[place] = row
+                continue
+            other = seen[place]
+            differing = [n for n in row if n not in _RESULTS and shown(row[n]) != shown(other.get(n))]
+            hint = f", which differ in {', '.join(differing)}" if differing else ""
+            raise ValueError(
+                f"varied: expected all parameters that tell rows apart, got two rows of one curve with "
+                f"{self.axis.name} = {value}{hint}"
+            )
 
     def positions(self, curve: Curve) -> tuple[Array, NDArray[np.bool_]]:
         """x of a curve's rows, and which of them a line joins; side by side where the axis has names."""

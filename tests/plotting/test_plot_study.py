@@ -1,3 +1,4 @@
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -88,6 +89,42 @@ def test_errors_without_bounds_are_joined():
     axes = plot_convergence(rows).axes[0]
     assert len(lines_with(axes, True)) == 1
     assert slopes(axes) == pytest.approx([2.0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_grids_of_one_mesh_size_are_not_joined():
+    """(8, 8) and (16, 8) have the same largest spacing: between them the table has no order either."""
+    grids = {(4, 8): 1.0, (8, 8): 0.5**3, (16, 8): 0.5**4, (16, 16): 0.25**3.5}
+    rows = [{"cells": n, "h": 1.0 / min(n), "bound": b, "error": 0.5 * b} for n, b in grids.items()]
+    axes = plot_convergence(rows).axes[0]
+    line = axes.lines[0]
+    pairs = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    joined = [(b, a) for a, b in pairwise(pairs) if np.isfinite([a, b]).all()]
+    assert sorted(joined, reverse=True) == [
+        ((1 / 4, 1.0), (1 / 8, 0.5**3)),
+        ((1 / 8, 0.5**4), (1 / 16, 0.25**3.5)),
+    ]
+    assert slopes(axes) == pytest.approx([3.0])  # the median of 3 and 3
+    flat = [row for row in rows if row["h"] == 1 / 8]
+    axes = plot_convergence(flat, orders=(2.0,)).axes[0]
+    assert not axes.patches
+    assert len(axes.lines) == 2
+
+
+def test_parameters_that_nobody_has_named():
+    """Without them a line would zigzag between the values of one abscissa."""
+    rows = table(eps=(1e-2,))
+    with pytest.raises(ValueError, match=r"varied: expected .* with h = 0.03125, which differ in degree$"):
+        plot_convergence(rows)
+    with pytest.raises(ValueError, match=r"varied: .* with eps = 0.01, which differ in degree$"):
+        plot_effectivity([row for row in rows if row["cells"] == 8])
+    with pytest.raises(ValueError, match=r"varied: .* with eps = 0.01, which differ in degree, cells$"):
+        plot_sweep([rows[0], rows[-1]], ("eps",), "eps")
+    grids = [{"degree": q, "cells": (n, 8), "h": 0.125, "bound": 1.0 / n} for q in (1, 2) for n in (8, 16)]
+    with pytest.raises(ValueError, match=r"varied: .* with h = 0.125, which differ in degree$"):
+        plot_convergence(grids)
+    with pytest.raises(ValueError, match=r"varied: .* with h = 0.125$"):
+        plot_convergence([rows[0], rows[0]])
 
 
 def test_a_single_grid_has_no_triangle():
