@@ -28,6 +28,7 @@ from stfem.plotting.style import (
     figure_of,
     finished,
     map_panels,
+    norm_label,
 )
 from stfem.spaces.stencil import Array
 
@@ -71,7 +72,7 @@ def plot_indicators(
         if "lengths" not in estimate.facts:
             raise ValueError("mesh: expected one, since the estimate does not say what its own was, got None")
         mesh = TensorGrid(estimate.facts["lengths"], estimate.indicators_sq.shape)
-    label = r"indicator $\eta_K$ (units of $u$)"
+    label = norm_label(r"indicator $\eta_K$", dimension(mesh))
     return plot_cells(estimate.indicators_sq, mesh, path, label=label, slices=slices, axes=axes)
 
 

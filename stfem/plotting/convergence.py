@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stfem.plotting.curves import Curve, CurveFamily, Row, known, quantity
-from stfem.plotting.style import check_picture, figure_of, finished, legend, panel
+from stfem.plotting.style import check_picture, figure_of, finished, legend, norm_label, panel
 from stfem.plotting.triangles import draw_triangles
 from stfem.spaces.stencil import Array
 
@@ -63,7 +63,7 @@ def plot_convergence(
     axes = panel(axes, 3.2)
     axes.set_yscale("log")
     family.axis.prepare(axes)
-    axes.set_ylabel("$L^2$ norm (units of $u$)")
+    axes.set_ylabel(norm_label())
     for curve in family.curves:
         x, _ = family.positions(curve)
         for name in drawn:

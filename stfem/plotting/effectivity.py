@@ -14,7 +14,16 @@ from matplotlib.lines import Line2D
 
 from stfem.plotting.curves import CurveFamily, Row, known, quantity
 from stfem.plotting.parameter import is_spread
-from stfem.plotting.style import GREY, PaperFigure, check_picture, figure_of, finished, legend, panel
+from stfem.plotting.style import (
+    GREY,
+    PaperFigure,
+    check_picture,
+    figure_of,
+    finished,
+    legend,
+    norm_label,
+    panel,
+)
 
 #: Effectivities above this ratio of the largest to the least are drawn on a logarithmic axis.
 _LOGARITHMIC = 8.0
@@ -89,7 +98,7 @@ def plot_sweep(
     else:
         panels[0].set_ylim(0.0, 1.15 * finite.max(initial=0.0) or 1.0)
         panels[0].ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
-    panels[0].set_ylabel("$L^2$ norm (units of $u$)")
+    panels[0].set_ylabel(norm_label("$L^2$ norm\n"))
     for name in drawn:
         _draw(panels[0], family, name, filled=name == "bound", joined=name == drawn[0])
     if both:

@@ -25,6 +25,7 @@ from stfem.plotting.style import (
     figure_of,
     finished,
     legend,
+    norm_label,
     panel,
     time_axis,
 )
@@ -88,7 +89,8 @@ def plot_bound(
     else:
         axes.set_ylim(bottom=0.0)
         axes.ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
-    axes.set_ylabel("$L^2$ norm (units of $u$)")
+    dims = {estimate.indicators_sq.ndim for estimate in named.values()}
+    axes.set_ylabel(norm_label(dim=dims.pop() if len(dims) == 1 else None))
     time_axis(axes, max(float(estimate.history["time"][-1]) for estimate in named.values()))
     if not isinstance(estimates, Mapping):
         mark_infinite(axes, estimates)
@@ -118,20 +120,15 @@ def plot_residual(estimate: Estimate, path: str | Path | None = None) -> Figure:
     figure = PaperFigure(height=3.6)
     panels = figure.subplots(2, 1, sharex=True)
     rows = (
-        ("alpha", BLUE, "hyperbolic part, $L^2$", r"$\alpha_n/\Delta t_n$ (units of $u$/time)"),
-        (
-            "beta",
-            VERMILLION,
-            "parabolic part, dual norm squared",
-            r"$\beta_n/\Delta t_n$ (units of $u^2$/time)",
-        ),
+        ("alpha", BLUE, "hyperbolic part, $L^2$", r"$\alpha_n/\Delta t_n$", 1),
+        ("beta", VERMILLION, "parabolic part, dual norm squared", r"$\beta_n/\Delta t_n$", 2),
     )
-    for axes, (name, colour, title, label) in zip(panels, rows, strict=True):
+    for axes, (name, colour, title, symbol, power) in zip(panels, rows, strict=True):
         rate = history[name] / np.diff(edges)
         finite = np.isfinite(rate)
         axes.stairs(np.where(finite, rate, np.nan), edges, color=colour, lw=1.1, baseline=None)
         axes.set_title(title, loc="right")  # a power of ten may stand at the left
-        axes.set_ylabel(label)
+        axes.set_ylabel(norm_label(f"{symbol}\n", estimate.indicators_sq.ndim, power, "/time"))
         if not rate[finite].any():
             axes.set_yticks([0.0])
             axes.text(0.5, 0.6, "vanishes", transform=axes.transAxes, ha="center")

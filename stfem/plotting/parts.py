@@ -21,6 +21,7 @@ from stfem.plotting.style import (
     figure_of,
     finished,
     legend,
+    norm_label,
     panel,
     time_axis,
 )
@@ -35,7 +36,7 @@ PARTS = {
 
 
 def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
-    """Where the bound comes from: its parts over time, in units of u and in per cent.
+    """Where the bound comes from: its parts over time, as a norm and in per cent.
 
     The initial error, the hyperbolic residual (L²) and the parabolic residual (dual norm) are stacked and add
     up to the bound at every time; the true error, where it is known, is the dashed line below.
@@ -70,7 +71,7 @@ def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
         style = {"color": BLACK, "lw": 1.1, "ms": 3.0, "mew": 0.7, "mfc": "white", "clip_on": False}
         lines += upper.plot(*known, "o--", label=r"true $\|u-\hat{u}\|$ at time $t$", **style)
     upper.stackplot(time, parts, colors=PARTS.values(), lw=0)
-    upper.set_ylabel("$L^2$ norm (units of $u$)")
+    upper.set_ylabel(norm_label(dim=estimate.indicators_sq.ndim))
     upper.set_ylim(bottom=0.0)
     upper.ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
     areas = _draw_shares(lower, estimate)

@@ -154,6 +154,25 @@ def test_axes_say_what_they_show_and_in_which_unit(picture):
             assert label.endswith(")"), label
 
 
+def test_norms_have_their_unit(results):
+    """They are not divided by the volume: for u = 1 the square is the volume of the domain."""
+    labels = [r.plot().axes[0].get_ylabel() for r in (results[1], results[2], results[3])]
+    assert [label.partition(" norm ")[2] for label in labels] == [
+        "(units of $u$ · length$^{1/2}$)",
+        "(units of $u$ · length)",
+        "(units of $u$ · length$^{3/2}$)",
+    ]
+    labels = [plot_bound(results[2]), plot_bound({"a": results[1], "b": results[2]})]
+    assert [figure.axes[0].get_ylabel().partition(" · ")[2] for figure in labels] == [
+        "length)",
+        "length$^{d/2}$)",
+    ]
+    labels = [axes.get_ylabel().partition("(")[2] for axes in plot_residual(results[3]).axes]
+    assert labels == ["units of $u$ · length$^{3/2}$/time)", "units of $u^2$ · length$^{3}$/time)"]
+    for axis in ("cells", "eps"):
+        assert plot_study(study(axis)).axes[0].get_ylabel().endswith("(units of $u$ · length$^{d/2}$)")
+
+
 def test_text_stands_within_the_picture_and_does_not_overlap(picture, placed):
     width, height = picture.bbox.width, picture.bbox.height
     for text, box in placed.items():
