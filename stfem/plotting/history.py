@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stfem.estimators import Estimate
+from stfem.plotting.checks import check_estimate
 from stfem.plotting.parameter import is_spread
 from stfem.plotting.style import (
     BLACK,
@@ -59,11 +60,16 @@ def plot_bound(
     ------
     ValueError
         For no estimates.
+    TypeError
+        For what are none.
     """
     check_picture(path)
     named = estimates if isinstance(estimates, Mapping) else {r"bound of $\|u-\hat{u}\|$": estimates}
     if not named:
         raise ValueError("estimates: expected an estimate, or some of them by name, got none")
+    for name, given in named.items():
+        by_name = isinstance(estimates, Mapping)
+        check_estimate(given, f"estimates[{name!r}]" if by_name else "estimates (one, or {name: estimate})")
     columns = 2 if axes is None else 1
     axes = panel(axes)
     handles: list[Artist] = []
@@ -80,6 +86,7 @@ def plot_bound(
             errors.append((colour, known))
             levels.append(known[1])
     style: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 3.0, "mfc": "none", "mew": 0.7}
+    style |= {"clip_on": False, "zorder": 3.0}  # the one at T, often the only one, stands on the frame
     for colour, known in errors:  # of one reconstruction or of several
         axes.plot(*known, color=colour if len(errors) > 1 else BLACK, **style)
     if errors:
@@ -115,6 +122,7 @@ def plot_residual(estimate: Estimate, path: str | Path | None = None) -> Figure:
     matplotlib.figure.Figure
     """
     check_picture(path)
+    check_estimate(estimate)
     history = estimate.history
     edges = np.concatenate([[0.0], history["time"]])
     figure = PaperFigure(height=3.6)
@@ -163,6 +171,7 @@ def plot_growth(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
         For an estimator that keeps no rates per slab.
     """
     check_picture(path)
+    check_estimate(estimate)
     factor = growth_factor(estimate)
     axes = panel(axes)
     time = np.concatenate([[0.0], estimate.history["time"]])
