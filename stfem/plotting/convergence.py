@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -54,13 +55,27 @@ def plot_convergence(
         curve that differ in neither "h" nor "cells".
     """
     check_picture(path)
-    family = CurveFamily(
-        rows, [name for name in varied if name != "cells"], "h", logarithmic=True, behind="cells"
-    )
-    drawn = [name for name in ("bound", "error") if known(rows, name)]
+    axes = panel(axes, 3.2)
+    legend(axes, *draw_convergence(axes, rows, varied, orders))
+    return finished(figure_of(axes), path)
+
+
+def draw_convergence(
+    axes: Axes,
+    rows: Sequence[Row],
+    varied: Sequence[str],
+    orders: Sequence[float] | None = None,
+    like: Sequence[Row] | None = None,
+) -> tuple[list[Artist], int]:
+    """What `plot_convergence` draws; returns the handles of a legend and its number of columns.
+
+    ``like`` are the rows of all panels of a figure, which then look alike.
+    """
+    others = [name for name in varied if name != "cells"]
+    family = CurveFamily(rows, others, "h", logarithmic=True, like=like, behind="cells")
+    drawn = [name for name in ("bound", "error") if known(family.like, name)]
     if not drawn:
         raise ValueError(f"rows: expected entries 'bound' or 'error', got {', '.join(rows[0])}")
-    axes = panel(axes, 3.2)
     axes.set_yscale("log")
     family.axis.prepare(axes)
     axes.set_ylabel(norm_label())
@@ -73,10 +88,7 @@ def plot_convergence(
     measured = [_finite(family, curve, drawn[0]) for curve in family.curves]
     draw_triangles(axes, [columns for columns in measured if len(columns[0])], orders)
     names = {"bound": "bound", "error": "true error"}
-    keys = [quantity(names[name], name == "bound", name == drawn[0]) for name in drawn]
-    handles, columns = family.key(keys)
-    legend(axes, handles, columns)
-    return finished(figure_of(axes), path)
+    return family.key([quantity(names[name], name == "bound", name == drawn[0]) for name in drawn])
 
 
 def _apart(x: Array, y: Array) -> tuple[Array, Array]:

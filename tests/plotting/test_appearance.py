@@ -30,6 +30,7 @@ from stfem.plotting import (
     plot_shares,
     plot_solution,
     plot_study,
+    plot_sweep,
 )
 from stfem.plotting.style import CURVE_COLOURS, LINE_STYLES
 from stfem.problems import diffusive_p_system
@@ -46,6 +47,12 @@ def rows():
 
 def study(axis):
     return SimpleNamespace(rows=tuple(rows()), varied=("eps", "degree", "cells"), axis=axis)
+
+
+def large():
+    """More curves than one panel bears."""
+    more = [{**row, "eps": row["eps"] * 0.1 + 1e-7} for row in rows()]
+    return SimpleNamespace(rows=(*rows(), *more), varied=("eps", "degree", "cells"), axis="cells")
 
 
 def system(dim):
@@ -91,7 +98,9 @@ PICTURES = {
     "indicators 3": lambda r: plot_indicators(r[3]),
     "mesh": lambda r: plot_cells(np.arange(8.0), skfem.MeshTri().refined(1), label="value (dimensionless)"),
     "convergence": lambda r: plot_study(study("cells")),
-    "sweep": lambda r: plot_study(study("eps")),
+    "panels of a convergence": lambda r: plot_study(large()),
+    "sweep": lambda r: plot_sweep(study("eps").rows, study("eps").varied, "eps"),
+    "panels of a sweep": lambda r: plot_study(study("eps")),
     "degrees": lambda r: plot_study(study("degree")),
     "panels": panels,
     "demo": lambda r: plot_demo(demo_rows(), -0.5),

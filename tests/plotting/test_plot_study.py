@@ -7,6 +7,7 @@ from matplotlib.patches import Polygon
 
 from stfem.plotting import PaperFigure, plot_convergence, plot_effectivity, plot_study, plot_sweep
 from stfem.plotting.parameter import ParameterAxis, shown
+from stfem.plotting.style import CURVE_COLOURS
 from stfem.plotting.triangles import observed_order
 
 
@@ -218,6 +219,33 @@ def test_many_curves_have_many_colours():
     rows = [{"h": h, "run": n, "bound": h * n} for n in range(1, 13) for h in (0.1, 0.2)]
     axes = plot_convergence(rows, ("cells", "run")).axes[0]
     assert len({line.get_color() for line in axes.lines}) == 12
+
+
+@pytest.mark.parametrize("axis", ["cells", "eps"])
+def test_more_curves_than_a_panel_bears_get_several(axis):
+    """One per degree, the parameter with the fewest values that suffice, all in the same colours."""
+    size = {"eps": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5), "degree": (1, 2, 3), "cells": (8, 16, 32, 64, 128)}
+    rows = [row for row in table(**size) if (row["degree"], row["eps"], row["cells"]) != (2, 1e-1, 8)]
+    other = "eps" if axis == "cells" else "cells"
+    figure = plot_study(SimpleNamespace(rows=rows, varied=tuple(size), axis=axis))
+    panels = [axes for axes in figure.axes if axes.get_title()]
+    assert [axes.get_title() for axes in panels] == ["$q$ = 1", "$q$ = 2", "$q$ = 3"]
+    assert len(figure.axes) == 3 * (1 if axis == "cells" else 2)
+    for degree, axes in enumerate(panels, 1):
+        lines = {line.get_color(): line for line in lines_with(axes, True) if len(line.get_xdata()) > 1}
+        for colour, value in zip(CURVE_COLOURS, size[other], strict=False):
+            chosen = [r["bound"] for r in rows if (r[other], r["degree"]) == (value, degree)]
+            assert sorted(lines.pop(colour).get_ydata()) == sorted(chosen)
+        assert not lines
+    (legend,) = figure.legends
+    assert len([text for text in legend.get_texts() if text.get_text().strip()]) == 7
+    few = [row for row in rows if row[other] in size[other][:3]]  # 9 curves
+    assert len(plot_study(SimpleNamespace(rows=few, varied=tuple(size), axis=axis)).axes) <= 2
+
+
+def test_what_is_no_study():
+    with pytest.raises(TypeError, match="study: expected one with rows, varied, axis, got a list"):
+        plot_study([])
 
 
 def test_drawing_into_given_axes():
