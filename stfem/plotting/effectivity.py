@@ -63,7 +63,8 @@ def plot_effectivity(
     Raises
     ------
     ValueError
-        For rows without any effectivity, or without one of the parameters.
+        For rows without any effectivity, or without one of the parameters; for rows of one curve with the
+        same value on the axis.
     """
     check_picture(path)
     family = CurveFamily(rows, varied, axis)
