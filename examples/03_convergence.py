@@ -46,7 +46,7 @@ for (degree, results), colour in zip(runs.items(), ("#0072B2", "#D55E00", "#009E
     axes.loglog(counts, [r.bound for r in results], "o-", color=colour, label=f"degree {degree}")
     axes.loglog(counts, [r.error for r in results], "s", mfc="none", ms=9, color=colour)
     axes.loglog(counts, [r.error_dg for r in results], ":", color=colour)
-axes.set(xlabel="cells N", ylabel="L² norm (units of u)")
+axes.set(xlabel="cells N", ylabel="L² norm (units of u · length$^{1/2}$)")
 axes.set_xticks(counts, [str(count) for count in counts])
 axes.set_xticks([], minor=True)
 axes.legend()

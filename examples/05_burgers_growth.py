@@ -30,7 +30,7 @@ growth = np.exp(np.cumsum(0.5 * np.maximum(result.history["growth"], 0.0) * np.d
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 left.semilogy(time, result.history["bound"], label="bound of ‖u − û‖")
 left.semilogy(time, result.history["error"], "--", label="true ‖u − û‖")
-left.set(xlabel="time t (units of the problem)", ylabel="L² norm (units of u)")
+left.set(xlabel="time t (units of the problem)", ylabel="L² norm (units of u · length$^{1/2}$)")
 left.legend()
 right.semilogy(time, growth, color="black")
 right.set(xlabel="time t (units of the problem)", ylabel="growth factor (dimensionless)")

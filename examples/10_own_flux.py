@@ -42,7 +42,9 @@ figure, axes = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 axes.semilogy(shares, [run.bound for run in runs], "o-", label="bound of sup ‖u − û‖")
 axes.semilogy(shares, [run.error for run in runs], "s--", label="true sup ‖u − û‖")
 axes.semilogy(shares, [run.error_dg for run in runs], "^:", label="true ‖u − u_h‖ at T")
-axes.set(xlabel="share of Rusanov's dissipation (dimensionless)", ylabel="L² norm (units of u)")
+axes.set(
+    xlabel="share of Rusanov's dissipation (dimensionless)", ylabel="L² norm (units of u · length$^{1/2}$)"
+)
 axes.legend()
 
 assert all(1.0 <= run.effectivity < 2.0 for run in runs)

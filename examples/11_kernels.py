@@ -45,7 +45,7 @@ for order in range(2, 9):
 figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 axes.semilogy(list(rows), [run.bound for run in rows.values()], "o-", label="bound")
 axes.semilogy(list(rows), [run.error for run in rows.values()], "s--", label="true error of û")
-axes.set(xlabel="spline order ℓ", ylabel="L² norm (units of u)")
+axes.set(xlabel="spline order ℓ", ylabel="L² norm (units of u · length$^{1/2}$)")
 axes.legend()
 
 # %%

@@ -41,7 +41,7 @@ times = [time for time, _ in rows]
 left.semilogy(times, [run.bound_final for _, run in rows], "o-", label="bound in L²")
 left.semilogy(times, [run.bound_l1 for _, run in rows], "s--", label="bound in L¹")
 left.axvline(shock_time, color="grey", lw=0.8)
-left.set(xlabel="time t (units of the problem)", ylabel="bound (units of u)")
+left.set(xlabel="time t (units of the problem)", ylabel="bound, torus of length 1 (units of u)")
 left.legend()
 x = np.linspace(0.0, 1.0, 800, endpoint=False)[None]
 for time, run in rows[1::2]:

@@ -71,7 +71,9 @@ figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 axes.loglog(uncertainties, bounds, "o-", label="bound")
 axes.axhline(exact.bound, ls="--", color="black", lw=0.8, label="bound with the exact source")
 axes.loglog(uncertainties, 0.3 * uncertainties, ":", color="grey", label="uncertainty × T")
-axes.set(xlabel="stated error of the source (units of u / time)", ylabel="L² norm (units of u)")
+axes.set(
+    xlabel="stated error of the source (units of u / time)", ylabel="L² norm (units of u · length$^{1/2}$)"
+)
 axes.set_ylim(bottom=0.3 * exact.bound)
 axes.legend()
 assert np.all(np.diff(bounds) > 0.0)

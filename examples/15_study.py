@@ -6,8 +6,12 @@ How does the bound behave over a range of diffusions, grids and degrees? A study
 returns them as rows, with orders of convergence.
 """
 
+import tempfile
+
 import stfem
 from stfem.studies import convergence, sweep
+
+folder = tempfile.TemporaryDirectory()  # of this example; yours is a folder like "cases" that stays
 
 # %%
 # The arguments of the factory and those of ``certify`` go into one call; a list means "all of these". With
@@ -20,7 +24,7 @@ call = {
     "eps": [1e-2, 1e-6, 0],
     "cells": [8, 16, 32],
     "degree": [1, 2],
-    "store": "cases",
+    "store": folder.name,
 }
 study = sweep(**call)
 print(study)
@@ -65,3 +69,6 @@ for row in refined.rows:
         assert 2 * row["degree"] + 0.3 < row["eoc_error"] < 2 * row["degree"] + 1.8
 parts = {name: refined.rows[-1][name] for name in ("initial", "hyperbolic", "parabolic", "temporal")}
 print(parts)
+
+# %%
+folder.cleanup()

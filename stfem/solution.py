@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -106,14 +106,21 @@ class Solution:
         bound = (reconstruction if reconstruction is not None else Siac()).bind(semi)
         return Field(bound.grid, bound.degree, bound.field(self.values))
 
-    def plot(self, path: str | Path | None = None, *, reconstruction: Reconstruction | None = None) -> Any:
-        """u_h(T) cell by cell, jumps shown, and with a reconstruction û(T) too: see `plot_solution`.
+    def plot(
+        self,
+        path: str | Path | None = None,
+        points: int | None = None,
+        *,
+        reconstruction: Reconstruction | None = None,
+        slices: Sequence[tuple[int, float]] | None = None,
+    ) -> Any:
+        """u_h(T) cell by cell, jumps shown, and with a reconstruction û(T) too: all is as in `plot_solution`.
 
         Returns the figure and writes it where a path is given.
         """
         from stfem.plotting import plot_solution
 
-        return plot_solution(self, path, reconstruction=reconstruction)
+        return plot_solution(self, path, points, reconstruction=reconstruction, slices=slices)
 
     def save(self, path: str | Path) -> Path:
         """Write the solution, how it was computed, and its history if that is stored.

@@ -16,13 +16,14 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example(path, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)  # some write files
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pyplot, "show", lambda: None)
     pyplot.switch_backend("agg")
     try:
         runpy.run_path(str(path))
     finally:
         pyplot.close("all")
+    assert list(tmp_path.iterdir()) == []  # the gallery runs them in the folder of the sources
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -53,11 +53,41 @@ def test_links_to_files(page):
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
-def test_guaranteed_in_the_readme(capsys):
+def test_guaranteed_in_the_readme(capsys, tmp_path, monkeypatch):
     """Printed by its two examples, a bare function first and then exact data."""
+    monkeypatch.chdir(tmp_path)
     run_page((ROOT / "README.md").read_text(encoding="utf-8"), "README.md")
     printed = capsys.readouterr().out.splitlines()
     assert [line for line in printed if line in ("True", "False")] == ["False", "True"]
+
+
+def test_study_in_the_readme(capsys, tmp_path, monkeypatch):
+    """From the idea to table and picture in a dozen lines, and what the text around them says of them."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = page.partition("<!-- example: study -->")[2].partition("```\n\n")[0].strip() + "\n```\n"
+    assert len([line for line in block.splitlines()[1:-1] if line.strip()]) <= 12
+    claims = """```python
+>>> len(study.rows), [len(values) for values in study.parameters.values()]
+(18, [1, 1, 3, 3, 2])
+>>> latex.count("\\n$"), "EOC" in latex    # with the head
+(19, True)
+>>> all(row["guaranteed"] and row["effectivity"] >= 1.0 for row in study.rows)
+True
+```
+"""
+    assert run_page(f"```python\nimport stfem\n```\n{block}{claims}", "README.md") == 3
+    assert "18 of 18 bounds are guaranteed" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"study.pdf", "study.json"}
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/start.md", "docs/guide.md", "docs/index.md", "docs/howto/publish.md"]
+)
+def test_ways_to_tables_pictures_and_files(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name in ("studies", "plotting", "files"):
+        assert re.search(rf"\]\([./a-z]*\b{name}\.md\)", text), name
 
 
 @pytest.mark.parametrize("block", [">>> 1 + 1\n3\n", "raise AssertionError\n", ">>> unknown\n"])

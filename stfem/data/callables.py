@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from stfem.data.base import Array, Data, Projection, Slab
 from stfem.data.sampling import Rule, project_sampled
 from stfem.meshes.grid import TensorGrid
 
-__all__ = ["CallableData", "CheckedFunction", "checked_function"]
+__all__ = ["CallableData", "CheckedFunction", "check_arguments", "checked_function"]
 
 _PROBE = (np.array([0.1137, 0.4621, 0.8753]), np.array([[0.0719, 0.3331, 0.9041], [0.2287, 0.5573, 0.6899]]))
 
@@ -25,6 +26,23 @@ def real_array(value: object, name: str) -> Array:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype} from {type(value).__name__}")
     return array.astype(np.float64)
+
+
+def check_arguments(function: Callable[..., object], name: str, *arguments: str) -> None:
+    """Raise TypeError unless a function takes so many arguments.
+
+    Told before the first call: a TypeError within that is the function's own affair.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some functions in C have none
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        raise TypeError(
+            f"{name}: expected a function of ({', '.join(arguments)}), got one of {signature}"
+        ) from None
 
 
 class CheckedFunction:
@@ -43,6 +61,7 @@ class CheckedFunction:
             raise TypeError(f"{name}: expected a callable, got {type(function).__name__}")
         self.function, self.dim, self.components = function, dim, components
         self.name, self.with_time = name, with_time
+        check_arguments(function, name, "x", *["t"] * with_time)
         for probe in _PROBE:
             self(np.stack([(probe + 0.1273 * i) % 1.0 for i in range(dim)]))
 
@@ -85,7 +104,8 @@ def checked_function(
     Raises
     ------
     ValueError, TypeError
-        For a wrong shape (expected and got are shown) or for complex or non-numeric values.
+        For a wrong shape or number of arguments (expected and got are shown), or for complex or non-numeric
+        values.
     """
     return CheckedFunction(function, dim, components, name, with_time)
 

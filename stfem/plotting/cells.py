@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from stfem.estimators import Estimate
 from stfem.meshes.grid import TensorGrid
+from stfem.plotting.checks import check_estimate
 from stfem.plotting.fields import Slice, check_slices, remaining, slice_name
 from stfem.plotting.shapes import Mesh, Shapes, box, cell_count, dimension, shapes
 from stfem.plotting.style import (
@@ -28,6 +29,7 @@ from stfem.plotting.style import (
     figure_of,
     finished,
     map_panels,
+    norm_label,
 )
 from stfem.spaces.stencil import Array
 
@@ -66,12 +68,15 @@ def plot_indicators(
     ------
     ValueError
         Where the estimate does not know its grid and none is given; else as `plot_cells`.
+    TypeError
+        For what is no estimate.
     """
+    check_estimate(estimate)
     if mesh is None:
         if "lengths" not in estimate.facts:
             raise ValueError("mesh: expected one, since the estimate does not say what its own was, got None")
         mesh = TensorGrid(estimate.facts["lengths"], estimate.indicators_sq.shape)
-    label = r"indicator $\eta_K$ (units of $u$)"
+    label = norm_label(r"indicator $\eta_K$", dimension(mesh))
     return plot_cells(estimate.indicators_sq, mesh, path, label=label, slices=slices, axes=axes)
 
 
@@ -126,7 +131,8 @@ def plot_cells(
     scale = _scale(values)
     for here, cut, part in zip(panels, cuts, parts, strict=True):
         names = remaining(dim, cut)
-        here.set(xlabel=names[0], ylabel=names[1] if len(names) > 1 else label, title=slice_name(cut))
+        plane = slice_name(cut, mesh if isinstance(mesh, TensorGrid) else None)
+        here.set(xlabel=names[0], ylabel=names[1] if len(names) > 1 else label, title=plane)
         drawn = (_draw_map if len(names) > 1 else _draw_bars)(here, part, values[part.cells], scale)
     if len(names) > 1:
         colour_bar(drawn, panels, label)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stfem.plotting.curves import Curve, CurveFamily, Row, known, quantity
-from stfem.plotting.style import check_picture, figure_of, finished, legend, panel
+from stfem.plotting.style import check_picture, figure_of, finished, legend, norm_label, panel
 from stfem.plotting.triangles import draw_triangles
+from stfem.spaces.stencil import Array
 
 
 def plot_convergence(
@@ -25,7 +27,8 @@ def plot_convergence(
     """Bounds (filled) and true errors (hollow) against the mesh size h, with triangles that show orders.
 
     One curve per combination of the varied parameters other than the cells. The sloping side of a triangle
-    with the number p is parallel to h^p.
+    with the number p is parallel to h^p. No line joins grids with the same h, the largest spacing, as (8, 8)
+    and (16, 8): between them there is no order.
 
     Parameters
     ----------
@@ -48,38 +51,58 @@ def plot_convergence(
     Raises
     ------
     ValueError
-        For rows without "h", without anything to draw, or without one of the parameters.
+        For rows without "h", without anything to draw, or without one of the parameters; for rows of one
+        curve that differ in neither "h" nor "cells".
     """
     check_picture(path)
-    family = CurveFamily(rows, [name for name in varied if name != "cells"], "h", logarithmic=True)
-    drawn = [name for name in ("bound", "error") if known(rows, name)]
+    axes = panel(axes, 3.2)
+    legend(axes, *draw_convergence(axes, rows, varied, orders))
+    return finished(figure_of(axes), path)
+
+
+def draw_convergence(
+    axes: Axes,
+    rows: Sequence[Row],
+    varied: Sequence[str],
+    orders: Sequence[float] | None = None,
+    like: Sequence[Row] | None = None,
+) -> tuple[list[Artist], int]:
+    """What `plot_convergence` draws; returns the handles of a legend and its number of columns.
+
+    ``like`` are the rows of all panels of a figure, which then look alike.
+    """
+    others = [name for name in varied if name != "cells"]
+    family = CurveFamily(rows, others, "h", logarithmic=True, like=like, behind="cells")
+    drawn = [name for name in ("bound", "error") if known(family.like, name)]
     if not drawn:
         raise ValueError(f"rows: expected entries 'bound' or 'error', got {', '.join(rows[0])}")
-    axes = panel(axes, 3.2)
     axes.set_yscale("log")
     family.axis.prepare(axes)
-    axes.set_ylabel("$L^2$ norm (units of $u$)")
+    axes.set_ylabel(norm_label())
     for curve in family.curves:
         x, _ = family.positions(curve)
         for name in drawn:
             first = name == drawn[0]
-            curve.draw(axes, x, _positive(curve, name), filled=name == "bound", joined=first)
+            curve.draw(axes, *_apart(x, _positive(curve, name)), filled=name == "bound", joined=first)
     axes.autoscale_view()
     measured = [_finite(family, curve, drawn[0]) for curve in family.curves]
     draw_triangles(axes, [columns for columns in measured if len(columns[0])], orders)
     names = {"bound": "bound", "error": "true error"}
-    keys = [quantity(names[name], name == "bound", name == drawn[0]) for name in drawn]
-    handles, columns = family.key(keys)
-    legend(axes, handles, columns)
-    return finished(figure_of(axes), path)
+    return family.key([quantity(names[name], name == "bound", name == drawn[0]) for name in drawn])
 
 
-def _positive(curve: Curve, name: str) -> np.ndarray:
+def _apart(x: Array, y: Array) -> tuple[Array, Array]:
+    """A curve with a gap between points of the same x."""
+    gaps = np.flatnonzero(np.diff(x) == 0.0) + 1
+    return np.insert(x, gaps, np.nan), np.insert(y, gaps, np.nan)
+
+
+def _positive(curve: Curve, name: str) -> Array:
     values = curve.column(name)
     return np.where(values > 0.0, values, np.nan)
 
 
-def _finite(family: CurveFamily, curve: Curve, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _finite(family: CurveFamily, curve: Curve, name: str) -> tuple[Array, Array, Array]:
     x, _ = family.positions(curve)
     values = _positive(curve, name)
     shown = np.isfinite(values)

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from stfem.plotting.parameter import ParameterAxis, is_number, short_name, shown
 from stfem.plotting.style import BLACK, LINE_STYLES, MARKERS, colours
 from stfem.spaces.stencil import Array
+from stfem.studies.columns import ORDERS, RESULTS
 
 Row = Mapping[str, Any]
+_RESULTS = {*RESULTS, *ORDERS}
 #: Width of the places of all curves over one name, of the distance between names.
 _BESIDE = 0.6
 
@@ -33,7 +35,7 @@ class Curve:
 
     def column(self, name: str) -> Array:
         """Values of one result; what is missing or infinite is NaN and is not drawn."""
-        return np.array([_drawable(row.get(name)) for row in self.rows])
+        return column(self.rows, name)
 
     def draw(self, axes: Axes, x: Array, y: Array, *, filled: bool = True, joined: bool = True) -> Line2D:
         """One curve; a hollow marker is larger, so that it stays visible around a filled one."""
@@ -75,33 +77,63 @@ class CurveFamily:
         Name of the one that runs along the x-axis.
     logarithmic
         Whether that axis is logarithmic in any case.
+    like
+        All rows, where these are some of them: those decide on places, colours and marks.
+    behind
+        Name of a parameter that may differ where rows of one curve share their place on the axis, as
+        grids of one mesh size do; they keep their order, the later ones first.
 
     Raises
     ------
     ValueError
-        For no rows, and for rows without one of the parameters.
+        For no rows, for rows without one of the parameters, and for rows that nothing tells apart.
     TypeError
         For rows that are no mappings.
     """
 
     def __init__(
-        self, rows: Sequence[Row], varied: Sequence[str], axis: str, logarithmic: bool = False
+        self,
+        rows: Sequence[Row],
+        varied: Sequence[str],
+        axis: str,
+        logarithmic: bool = False,
+        like: Sequence[Row] | None = None,
+        behind: str | None = None,
     ) -> None:
         check_rows(rows, (*varied, axis))
+        self.like = rows if like is None else like
         others = [name for name in varied if name != axis]
         self.first, self.rest = others[:1], others[1:]
-        self.axis = ParameterAxis(axis, (row[axis] for row in rows), logarithmic)
-        self._strong = _distinct(rows, self.first)
-        self._marks = _distinct(rows, self.rest) if self.rest else self._strong
+        self.axis = ParameterAxis(axis, (row[axis] for row in self.like), logarithmic)
+        self._strong = distinct(self.like, self.first)
+        self._marks = distinct(self.like, self.rest) if self.rest else self._strong
         palette = colours(len(self._strong))
         self.curves = []
-        for case in _distinct(rows, others):
+        for case in distinct(rows, others):
             strong = self._strong.index(case[: len(self.first)])
             mark = self._marks.index(case[len(self.first) :] if self.rest else case)
-            chosen = [row for row in rows if _case(row, others) == case]
-            chosen.sort(key=lambda row: self.axis.position(row[axis]))
+            chosen = [row for row in reversed(rows) if case_of(row, others) == case]
+            chosen.sort(key=lambda row: self.axis.position(row[axis]))  # stable
+            self._check_places(chosen, behind)
             line, marker = LINE_STYLES[strong % len(LINE_STYLES)], MARKERS[mark % len(MARKERS)]
             self.curves.append(Curve(tuple(chosen), palette[strong], line, marker))
+
+    def _check_places(self, rows: Sequence[Row], behind: str | None) -> None:
+        """A line through two rows at one place would say nothing."""
+        seen: dict[tuple[Any, ...], Row] = {}
+        for row in rows:
+            value = row[self.axis.name]
+            place = self.axis.position(value), None if behind is None else shown(row.get(behind))
+            if place not in seen:
+                seen[place] = row
+                continue
+            other = seen[place]
+            differing = [n for n in row if n not in _RESULTS and shown(row[n]) != shown(other.get(n))]
+            hint = f", which differ in {', '.join(differing)}" if differing else ""
+            raise ValueError(
+                f"varied: expected all parameters that tell rows apart, got two rows of one curve with "
+                f"{self.axis.name} = {value}{hint}"
+            )
 
     def positions(self, curve: Curve) -> tuple[Array, NDArray[np.bool_]]:
         """x of a curve's rows, and which of them a line joins; side by side where the axis has names."""
@@ -129,7 +161,7 @@ class CurveFamily:
             mark = {} if self.rest else marker_style(MARKERS[i % len(MARKERS)], colour, filled=True)
             style = LINE_STYLES[i % len(LINE_STYLES)]
             handles.append(
-                Line2D([], [], color=colour, ls=style, lw=1.1, label=_label(self.first, case), **mark)
+                Line2D([], [], color=colour, ls=style, lw=1.1, label=label_of(self.first, case), **mark)
             )
         return handles
 
@@ -139,7 +171,7 @@ class CurveFamily:
         styles = [
             marker_style(MARKERS[i % len(MARKERS)], BLACK, filled=True) for i in range(len(self._marks))
         ]
-        labels = [_label(self.rest, case) for case in self._marks]
+        labels = [label_of(self.rest, case) for case in self._marks]
         return [
             Line2D([], [], ls="none", label=text, **style) for text, style in zip(labels, styles, strict=True)
         ]
@@ -170,18 +202,25 @@ def known(rows: Sequence[Row], name: str) -> bool:
     return any(row.get(name) is not None for row in rows)
 
 
+def column(rows: Sequence[Row], name: str) -> Array:
+    """Values of one result; what is missing or infinite is NaN."""
+    return np.array([_drawable(row.get(name)) for row in rows])
+
+
 def _drawable(value: Any) -> float:
     return float(value) if is_number(value) else math.nan
 
 
-def _case(row: Row, names: Sequence[str]) -> tuple[Any, ...]:
+def case_of(row: Row, names: Sequence[str]) -> tuple[Any, ...]:
     """What tells a row's curve from others: numbers themselves, names of all else (it may have no hash)."""
     return tuple(row[name] if is_number(row[name]) else shown(row[name]) for name in names)
 
 
-def _distinct(rows: Sequence[Row], names: Sequence[str]) -> list[tuple[Any, ...]]:
-    return list(dict.fromkeys(_case(row, names) for row in rows))
+def distinct(rows: Sequence[Row], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """All combinations of some parameters, in the order in which they first come."""
+    return list(dict.fromkeys(case_of(row, names) for row in rows))
 
 
-def _label(names: Sequence[str], case: Sequence[Any]) -> str:
+def label_of(names: Sequence[str], case: Sequence[Any]) -> str:
+    """A combination of parameters as it stands in a legend or a title."""
     return ", ".join(f"{short_name(name)} = {shown(value)}" for name, value in zip(names, case, strict=True))

@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stfem.plotting.curves import CurveFamily, Row, known, quantity
+from stfem.plotting.curves import CurveFamily, Row, check_rows, column, known, quantity
 from stfem.plotting.parameter import is_spread
-from stfem.plotting.style import GREY, PaperFigure, check_picture, figure_of, finished, legend, panel
+from stfem.plotting.style import (
+    GREY,
+    PaperFigure,
+    check_picture,
+    figure_of,
+    finished,
+    legend,
+    norm_label,
+    panel,
+)
 
 #: Effectivities above this ratio of the largest to the least are drawn on a logarithmic axis.
 _LOGARITHMIC = 8.0
@@ -53,12 +63,13 @@ def plot_effectivity(
     Raises
     ------
     ValueError
-        For rows without any effectivity, or without one of the parameters.
+        For rows without any effectivity, or without one of the parameters; for rows of one curve with the
+        same value on the axis.
     """
     check_picture(path)
     family = CurveFamily(rows, varied, axis)
     axes = panel(axes)
-    _draw_effectivity(axes, rows, family)
+    _draw_effectivity(axes, family)
     handles, columns = family.key()
     if handles:
         legend(axes, handles, columns)
@@ -74,36 +85,48 @@ def plot_sweep(
     "bound" and, where they are known, "error" and "effectivity".
     """
     check_picture(path)
-    family = CurveFamily(rows, varied, axis)
-    drawn = [name for name in ("bound", "error") if known(rows, name)]
-    if not drawn:
-        raise ValueError(f"rows: expected entries 'bound' or 'error', got {', '.join(rows[0])}")
+    check_rows(rows, (axis,))
     both = known(rows, "effectivity")
     figure = PaperFigure(height=4.4 if both else 3.0)
     panels = figure.subplots(1 + both, 1, sharex=True, squeeze=False)[:, 0]
+    handles, columns = draw_sweep(list(panels), rows, varied, axis)
+    figure.legend(handles=handles, loc="outside lower center", frameon=False, ncols=columns)
+    return finished(figure, path)
+
+
+def draw_sweep(
+    panels: Sequence[Axes],
+    rows: Sequence[Row],
+    varied: Sequence[str],
+    axis: str,
+    like: Sequence[Row] | None = None,
+) -> tuple[list[Artist], int]:
+    """What `plot_sweep` draws, into two panels or into one; see `draw_convergence`."""
+    family = CurveFamily(rows, varied, axis, like=like)
+    drawn = [name for name in ("bound", "error") if known(family.like, name)]
+    if not drawn:
+        raise ValueError(f"rows: expected entries 'bound' or 'error', got {', '.join(rows[0])}")
     family.axis.prepare(panels[0])
-    values = np.concatenate([curve.column(name) for curve in family.curves for name in drawn])
+    values = np.concatenate([column(family.like, name) for name in drawn])
     finite = values[np.isfinite(values)]
     if is_spread(finite):
         panels[0].set_yscale("log")
     else:
         panels[0].set_ylim(0.0, 1.15 * finite.max(initial=0.0) or 1.0)
         panels[0].ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
-    panels[0].set_ylabel("$L^2$ norm (units of $u$)")
+    panels[0].set_ylabel(norm_label("$L^2$ norm\n"))
     for name in drawn:
         _draw(panels[0], family, name, filled=name == "bound", joined=name == drawn[0])
-    if both:
+    if len(panels) > 1:
         panels[0].set_xlabel("")
         panels[0].tick_params(labelbottom=False)
-        _draw_effectivity(panels[1], rows, family)
+        _draw_effectivity(panels[1], family)
     names = {"bound": "bound", "error": "true error"}
-    handles, columns = family.key([quantity(names[n], n == "bound", n == drawn[0]) for n in drawn])
-    figure.legend(handles=handles, loc="outside lower center", frameon=False, ncols=columns)
-    return finished(figure, path)
+    return family.key([quantity(names[n], n == "bound", n == drawn[0]) for n in drawn])
 
 
-def _draw_effectivity(axes: Axes, rows: Sequence[Row], family: CurveFamily) -> None:
-    if not known(rows, "effectivity"):
+def _draw_effectivity(axes: Axes, family: CurveFamily) -> None:
+    if not known(family.like, "effectivity"):
         raise ValueError(
             "rows: expected entries 'effectivity', which need the exact solution, got none; "
             "bounds alone are drawn by plot_sweep"
@@ -111,7 +134,7 @@ def _draw_effectivity(axes: Axes, rows: Sequence[Row], family: CurveFamily) -> N
     family.axis.prepare(axes)
     axes.set_ylabel("bound / true error\n(dimensionless)")
     _draw(axes, family, "effectivity", filled=True, joined=True)
-    finite = np.concatenate([curve.column("effectivity") for curve in family.curves])
+    finite = column(family.like, "effectivity")
     finite = finite[np.isfinite(finite) & (finite > 0.0)]
     axes.axhline(1.0, color=GREY, lw=0.8, zorder=1)
     if len(finite) and max(finite.max(), 1.0) > _LOGARITHMIC * finite.min():

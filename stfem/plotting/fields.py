@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from stfem.meshes.grid import TensorGrid
+from stfem.plotting.checks import check_fields, check_points, check_solution
 from stfem.plotting.style import (
     BLACK,
     COLOUR_MAP,
@@ -71,9 +73,10 @@ def plot_solution(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         As `plot_fields`.
     """
+    check_solution(solution)
     fields = {"$u_h$": solution.field}
     if reconstruction is not None:
         fields[r"$\hat{u}$"] = solution.reconstruct(reconstruction)
@@ -115,6 +118,8 @@ def plot_fields(
     ValueError
         For no fields, fields that do not go together, a number of points below 1, or a slice outside of the
         domain.
+    TypeError
+        For what are no fields, and a number of points that is not whole.
     """
     check_picture(path)
     first = _checked(fields, points)
@@ -161,9 +166,20 @@ def check_slices(
     return chosen
 
 
-def slice_name(cut: Slice | None) -> str:
-    """The equation of a plane."""
-    return "" if cut is None else f"$x_{cut[0] + 1}$ = {cut[1]:g}"
+def slice_name(cut: Slice | None, grid: TensorGrid | None = None) -> str:
+    """The equation of a plane; 0.5⁺ where it lies in faces of a grid, and the cells to their right are shown.
+
+    A position that round-off has put to the left of such a face is 0.5⁻.
+    """
+    if cut is None:
+        return ""
+    direction, position = cut
+    side = ""
+    if grid is not None:
+        scaled = position / grid.spacing[direction]
+        if abs(scaled - round(scaled)) <= 1e-9 * max(1.0, scaled):
+            side = "$^+$" if scaled >= round(scaled) else "$^-$"
+    return f"$x_{direction + 1}$ = {position:g}{side}"
 
 
 def remaining(dim: int, cut: Slice | None) -> list[str]:
@@ -175,7 +191,7 @@ class _Sheet:
     """One field, or its values on a slice."""
 
     def __init__(self, name: str, field: Field, cut: Slice | None) -> None:
-        self.name, self.cut = name, cut
+        self.name, self.plane = name, slice_name(cut, field.grid)
         self.labels = remaining(field.grid.dim, cut)
         self.field = field if cut is None else field.cut(*cut)
 
@@ -189,6 +205,8 @@ class _Sheet:
 
 
 def _checked(fields: Mapping[str, Field], points: int | None) -> Field:
+    check_fields(fields)
+    check_points(points)
     if not fields:
         raise ValueError("fields: expected at least one field, got none")
     first = next(iter(fields.values()))
@@ -200,8 +218,6 @@ def _checked(fields: Mapping[str, Field], points: int | None) -> Field:
             )
     if first.grid.dim == 1 and len(fields) > len(_LINES):
         raise ValueError(f"fields: expected at most {len(_LINES)} curves in one picture, got {len(fields)}")
-    if points is not None and points < 1:
-        raise ValueError(f"points: expected at least 1 per cell, got {points}")
     return first
 
 
@@ -219,7 +235,7 @@ def _curves(sheets: list[list[_Sheet]], points: int | None, title: str) -> Figur
             axes.set_ylabel(_quantity(component, rows))
             axes.set_xlim(0.0, here[0].field.grid.lengths[0])
         panels[-1, column].set_xlabel(here[0].labels[0])
-        panels[0, column].set_title(", ".join(filter(None, (title, slice_name(here[0].cut)))))
+        panels[0, column].set_title(", ".join(filter(None, (title, here[0].plane))))
     if len(sheets) > 1:
         handles = panels[0, 0].lines
         figure.legend(handles=handles, loc="outside lower center", frameon=False, ncols=len(handles))
@@ -271,10 +287,10 @@ def _map(axes: Axes, sheet: _Sheet, component: int, points: int | None) -> AxesI
         aspect="equal" if 0.2 <= up / across <= 5.0 else "auto",
     )
     axes.set(xlabel=sheet.labels[0], ylabel=sheet.labels[1])
-    axes.set_title(", ".join(filter(None, (sheet.name, slice_name(sheet.cut)))))
+    axes.set_title(", ".join(filter(None, (sheet.name, sheet.plane))))
     return image
 
 
 def _quantity(component: int, components: int) -> str:
-    name = "$u$ " if components == 1 else f"component {component}\n"
-    return f"{name}(units of the problem)"
+    name = "$u$" if components == 1 else f"$u_{component + 1}$"
+    return f"{name} (units of the problem)"

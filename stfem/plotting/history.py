@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stfem.estimators import Estimate
+from stfem.plotting.checks import check_estimate
 from stfem.plotting.parameter import is_spread
 from stfem.plotting.style import (
     BLACK,
@@ -25,6 +26,7 @@ from stfem.plotting.style import (
     figure_of,
     finished,
     legend,
+    norm_label,
     panel,
     time_axis,
 )
@@ -58,11 +60,16 @@ def plot_bound(
     ------
     ValueError
         For no estimates.
+    TypeError
+        For what are none.
     """
     check_picture(path)
     named = estimates if isinstance(estimates, Mapping) else {r"bound of $\|u-\hat{u}\|$": estimates}
     if not named:
         raise ValueError("estimates: expected an estimate, or some of them by name, got none")
+    for name, given in named.items():
+        by_name = isinstance(estimates, Mapping)
+        check_estimate(given, f"estimates[{name!r}]" if by_name else "estimates (one, or {name: estimate})")
     columns = 2 if axes is None else 1
     axes = panel(axes)
     handles: list[Artist] = []
@@ -79,6 +86,7 @@ def plot_bound(
             errors.append((colour, known))
             levels.append(known[1])
     style: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 3.0, "mfc": "none", "mew": 0.7}
+    style |= {"clip_on": False, "zorder": 3.0}  # the one at T, often the only one, stands on the frame
     for colour, known in errors:  # of one reconstruction or of several
         axes.plot(*known, color=colour if len(errors) > 1 else BLACK, **style)
     if errors:
@@ -88,7 +96,8 @@ def plot_bound(
     else:
         axes.set_ylim(bottom=0.0)
         axes.ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
-    axes.set_ylabel("$L^2$ norm (units of $u$)")
+    dims = {estimate.indicators_sq.ndim for estimate in named.values()}
+    axes.set_ylabel(norm_label(dim=dims.pop() if len(dims) == 1 else None))
     time_axis(axes, max(float(estimate.history["time"][-1]) for estimate in named.values()))
     if not isinstance(estimates, Mapping):
         mark_infinite(axes, estimates)
@@ -113,25 +122,21 @@ def plot_residual(estimate: Estimate, path: str | Path | None = None) -> Figure:
     matplotlib.figure.Figure
     """
     check_picture(path)
+    check_estimate(estimate)
     history = estimate.history
     edges = np.concatenate([[0.0], history["time"]])
     figure = PaperFigure(height=3.6)
     panels = figure.subplots(2, 1, sharex=True)
     rows = (
-        ("alpha", BLUE, "hyperbolic part, $L^2$", r"$\alpha_n/\Delta t_n$ (units of $u$/time)"),
-        (
-            "beta",
-            VERMILLION,
-            "parabolic part, dual norm squared",
-            r"$\beta_n/\Delta t_n$ (units of $u^2$/time)",
-        ),
+        ("alpha", BLUE, "hyperbolic part, $L^2$", r"$\alpha_n/\Delta t_n$", 1),
+        ("beta", VERMILLION, "parabolic part, dual norm squared", r"$\beta_n/\Delta t_n$", 2),
     )
-    for axes, (name, colour, title, label) in zip(panels, rows, strict=True):
+    for axes, (name, colour, title, symbol, power) in zip(panels, rows, strict=True):
         rate = history[name] / np.diff(edges)
         finite = np.isfinite(rate)
         axes.stairs(np.where(finite, rate, np.nan), edges, color=colour, lw=1.1, baseline=None)
         axes.set_title(title, loc="right")  # a power of ten may stand at the left
-        axes.set_ylabel(label)
+        axes.set_ylabel(norm_label(f"{symbol}\n", estimate.indicators_sq.ndim, power, "/time"))
         if not rate[finite].any():
             axes.set_yticks([0.0])
             axes.text(0.5, 0.6, "vanishes", transform=axes.transAxes, ha="center")
@@ -166,6 +171,7 @@ def plot_growth(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
         For an estimator that keeps no rates per slab.
     """
     check_picture(path)
+    check_estimate(estimate)
     factor = growth_factor(estimate)
     axes = panel(axes)
     time = np.concatenate([[0.0], estimate.history["time"]])

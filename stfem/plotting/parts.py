@@ -11,6 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from stfem.estimators import Estimate
+from stfem.plotting.checks import check_estimate
 from stfem.plotting.history import finite_slabs, mark_infinite, true_errors
 from stfem.plotting.style import (
     BLACK,
@@ -21,6 +22,7 @@ from stfem.plotting.style import (
     figure_of,
     finished,
     legend,
+    norm_label,
     panel,
     time_axis,
 )
@@ -35,7 +37,7 @@ PARTS = {
 
 
 def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
-    """Where the bound comes from: its parts over time, in units of u and in per cent.
+    """Where the bound comes from: its parts over time, as a norm and in per cent.
 
     The initial error, the hyperbolic residual (L²) and the parabolic residual (dual norm) are stacked and add
     up to the bound at every time; the true error, where it is known, is the dashed line below.
@@ -57,6 +59,7 @@ def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
         For a path that no picture can be written to.
     """
     check_picture(path)
+    check_estimate(estimate)
     time, parts = _times(estimate), bound_parts(estimate)
     figure = PaperFigure(height=4.6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -70,7 +73,7 @@ def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
         style = {"color": BLACK, "lw": 1.1, "ms": 3.0, "mew": 0.7, "mfc": "white", "clip_on": False}
         lines += upper.plot(*known, "o--", label=r"true $\|u-\hat{u}\|$ at time $t$", **style)
     upper.stackplot(time, parts, colors=PARTS.values(), lw=0)
-    upper.set_ylabel("$L^2$ norm (units of $u$)")
+    upper.set_ylabel(norm_label(dim=estimate.indicators_sq.ndim))
     upper.set_ylim(bottom=0.0)
     upper.ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
     areas = _draw_shares(lower, estimate)
@@ -96,6 +99,7 @@ def plot_shares(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
     matplotlib.figure.Figure
     """
     check_picture(path)
+    check_estimate(estimate)
     axes = panel(axes)
     areas = _draw_shares(axes, estimate)
     legend(axes, areas[::-1])

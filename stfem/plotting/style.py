@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,18 @@ RESOLUTION = 300.0  # dots per inch, of pixel formats and of parts that vector f
 
 #: Height of tick labels and the label of an axis, in points.
 _LABELS = 28.0
+
+
+def norm_label(name: str = "$L^2$ norm", dim: int | None = None, power: int = 1, per: str = "") -> str:
+    """Label of an axis for an L² norm over the domain, or a power of it, which has the unit u · length^{d/2}.
+
+    >>> norm_label(dim=3), norm_label("square", dim=1, power=2, per="/time")
+    ('$L^2$ norm (units of $u$ · length$^{3/2}$)', 'square (units of $u^2$ · length/time)')
+    """
+    half = f"{power}d/2".removeprefix("1") if dim is None else f"{Fraction(power * dim, 2)}"
+    length = "length" if half == "1" else f"length$^{{{half}}}$"
+    space = "" if name.endswith("\n") else " "
+    return f"{name}{space}(units of $u{'' if power == 1 else f'^{power}'}$ · {length}{per})"
 
 
 class PaperFigure(Figure):

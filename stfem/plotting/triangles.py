@@ -24,11 +24,11 @@ _PARTS = ((0.2, 0.8), (0.3, 0.8), (0.2, 0.6), (0.35, 0.7), (0.1, 0.4), (0.6, 0.9
 
 
 def observed_order(size: Array, error: Array) -> float:
-    """Median EOC log(e₁/e₂) / log(h₁/h₂) of neighbouring grids; NaN where there are fewer than two.
+    """Median EOC log(e₁/e₂) / log(h₁/h₂) of neighbouring grids; NaN where there are fewer than two sizes.
 
     The median, so that a coarse start or a finest grid at round-off does not count.
     """
-    order = np.argsort(size)
+    order = np.argsort(size, kind="stable")
     steps = np.diff(np.log(size[order]))
     eoc = np.diff(np.log(error[order]))[steps > 0.0] / steps[steps > 0.0]
     return float(np.median(eoc)) if len(eoc) else float("nan")
@@ -58,7 +58,7 @@ def draw_triangles(axes: Axes, curves: Sequence[Curve], orders: Sequence[float] 
     observed = [observed_order(size, error) for _, size, error in curves]
     if orders is None:
         orders = sorted({float(round(o)) for o in observed if np.isfinite(o) and o >= LEAST_ORDER})
-    if not orders or not any(len(x) > 1 for x, _, _ in curves):
+    if not orders or not np.isfinite(observed).any():
         return []
     field = _Field(axes, curves)
     drawn = []
@@ -118,12 +118,12 @@ def _candidates(field: _Field, curve: Curve, order: float) -> list[tuple[Array, 
 
     Each with the distance of the piece's order from its own, to one digit.
     """
-    places = np.argsort(curve[1])
+    places = np.argsort(curve[1], kind="stable")
     x, size, error = (np.log(column[places]) for column in curve)
     gap = _DISTANCE * field.extent[1]
     found = []
     for start, end in _PARTS:
-        for i in range(len(x) - 1):
+        for i in np.flatnonzero(np.diff(size) > 0.0):
             step = size[i + 1] - size[i]
             (fine, coarse), (low, high) = (
                 np.interp([start, end], [0.0, 1.0], column[i : i + 2]) for column in (x, error)

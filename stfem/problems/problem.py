@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from stfem.data import Constant, Data, as_data, checked_function
 from stfem.data.base import Array
-from stfem.data.callables import real_array
+from stfem.data.callables import check_arguments, real_array
 from stfem.data.constant import as_number
 from stfem.equations import Equation
 from stfem.problems.arguments import LARGEST, checked_number
@@ -186,6 +186,7 @@ class _Gradient:
     def __init__(self, function: Callable[..., object], dim: int, components: int) -> None:
         if not callable(function):
             raise TypeError(f"exact_gradient: expected a callable, got {type(function).__name__}")
+        check_arguments(function, "exact_gradient", "x", "t")
         self.function, self.dim, self.components = function, dim, components
         for shape in ((3,), (2, 3)):
             self(np.full((dim, *shape), 0.3))

@@ -15,7 +15,7 @@ import numpy as np
 from stfem.problems import Problem
 from stfem.solving import certify
 from stfem.studies.columns import CELLS, ORDERS, RESULTS
-from stfem.studies.labels import label, listed
+from stfem.studies.labels import differs, label, listed
 
 #: Keywords of `certify` that may be left out.
 DEFAULTS = {
@@ -60,6 +60,14 @@ class Case:
     labels: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Unbuilt:
+    """A combination for which the factory raised an error: there is no problem to solve."""
+
+    labels: dict[str, Any]
+    error: Exception
+
+
 def read_parameters(
     source: Problem | Callable[..., Problem], given: Mapping[str, Any]
 ) -> tuple[Parameter, ...]:
@@ -68,7 +76,8 @@ def read_parameters(
     Raises
     ------
     TypeError
-        For a name that neither takes, or both; a missing one; or a source that is not a problem or a factory.
+        For a name that neither takes, or both; a missing one; a source that is not a problem or a factory; or
+        a reconstruction beside an estimator that has none, or one of its own.
     ValueError
         For an empty list of alternatives, or one that holds a value twice.
     """
@@ -83,7 +92,10 @@ def read_parameters(
                 f"wrap the factory: lambda …: {name_of(source)}(…, {name}=…)"
             )
         if name in RESULTS or name in ORDERS:
-            raise TypeError(f"{name}: expected the name of no result, got one; wrap the factory")
+            raise TypeError(
+                f"{name}: expected another name for a parameter, since a column of results is called so; "
+                f"wrap the factory: lambda value: {name_of(source)}({name}=value)"
+            )
         if name not in OPTIONS and name not in of_problem and not anything:
             close = get_close_matches(name, [*of_problem, *OPTIONS], 1)
             raise TypeError(
@@ -96,33 +108,35 @@ def read_parameters(
         raise TypeError(
             f"study of {name_of(source)}: expected {' and '.join(f'{n}=' for n in missing)}, got none"
         )
-    return tuple(_parameter(name, value, name not in OPTIONS) for name, value in given.items())
+    read = tuple(_parameter(name, value, name not in OPTIONS) for name, value in given.items())
+    _check_reconstruction({parameter.name: parameter for parameter in read})
+    return read
 
 
-def cases_of(source: Problem | Callable[..., Problem], parameters: tuple[Parameter, ...]) -> list[Case]:
+def cases_of(
+    source: Problem | Callable[..., Problem], parameters: tuple[Parameter, ...]
+) -> list[Case | Unbuilt]:
     """All combinations, the cells fastest and the others in their order; builds every problem once.
 
-    Raises
-    ------
-    ValueError, TypeError
-        What the factory raises, with the parameters it was called with.
+    What the factory raises is kept, with the parameters it was called with where it is a ValueError or a
+    TypeError.
     """
     ordered = sorted(parameters, key=lambda parameter: parameter.name == CELLS)  # stable
-    built: dict[tuple[int, ...], tuple[Callable[[], Problem], Problem]] = {}
-    cases = []
+    built: dict[tuple[int, ...], tuple[Callable[[], Problem], Problem] | Exception] = {}
+    cases: list[Case | Unbuilt] = []
     for chosen in product(*(range(len(parameter.values)) for parameter in ordered)):
         picked = list(zip(ordered, chosen, strict=True))
         key = tuple(i for parameter, i in picked if parameter.of_problem)
         if key not in built:
-            built[key] = _built(source, [(p, i) for p, i in picked if p.of_problem])
+            try:
+                built[key] = _built(source, [(p, i) for p, i in picked if p.of_problem])
+            except Exception as error:  # noqa: BLE001  (foreign code: the other cases do not need it)
+                built[key] = error
         position = {parameter.name: i for parameter, i in picked}
-        cases.append(
-            Case(
-                *built[key],
-                {p.name: p.values[i] for p, i in picked if not p.of_problem},
-                {p.name: p.labels[position[p.name]] for p in parameters},
-            )
-        )
+        labels = {p.name: p.labels[position[p.name]] for p in parameters}
+        options = {p.name: p.values[i] for p, i in picked if not p.of_problem}
+        got = built[key]
+        cases.append(Unbuilt(labels, got) if isinstance(got, Exception) else Case(*got, options, labels))
     return cases
 
 
@@ -163,6 +177,23 @@ def _built(
     if not isinstance(problem, Problem):
         raise TypeError(f"{case}: expected a Problem, got {type(problem).__name__}")
     return recipe, problem
+
+
+def _check_reconstruction(read: Mapping[str, Parameter]) -> None:
+    """Rows name both, and what they say has to be what ran."""
+    if "reconstruction" not in read or "estimator" not in read:
+        return
+    for estimator in read["estimator"].values:
+        known = getattr(type(estimator), "__dataclass_fields__", {})
+        if estimator is not None and "reconstruction" not in known:
+            raise TypeError(
+                f"reconstruction: expected an estimator that takes one, got {type(estimator).__name__}"
+            )
+        if estimator is not None and differs(estimator, known["reconstruction"]):
+            raise TypeError(
+                f"reconstruction: expected estimators without one of their own beside reconstruction=, "
+                f"got {label(estimator)}"
+            )
 
 
 def _parameter(name: str, given: object, of_problem: bool) -> Parameter:

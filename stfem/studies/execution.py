@@ -6,8 +6,9 @@ import os
 import pickle
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,9 +20,10 @@ from stfem.problems import Problem
 from stfem.studies.cases import Case
 from stfem.studies.columns import run_case
 
-_BROKEN = (
-    " A worker was killed (is there enough memory?) or could not start: a script that uses workers does its "
-    'work below `if __name__ == "__main__":`'
+_KILLED = " A worker was killed (is there enough memory?)"
+_NOT_STARTED = (
+    "no worker could start: a script that uses workers does its work below "
+    '`if __name__ == "__main__":`, and its functions belong into modules'
 )
 
 
@@ -76,8 +78,7 @@ def outcomes(cases: Sequence[Case], workers: int, executor: Executor | None) -> 
     if executor is not None:
         yield from _submitted(executor, messages)
         return
-    with _processes(min(workers, len(cases))) as pool:
-        yield from _submitted(pool, messages)
+    yield from _in_processes(messages, min(workers, len(cases)))
 
 
 def message(case: Case) -> bytes:
@@ -128,9 +129,14 @@ def _attempt(run: Callable[[], Any]) -> Outcome:
     try:
         result = run()
     except Exception as error:  # noqa: BLE001  (foreign code: a case that fails must not take others with it)
-        told = f"{type(error).__name__}: {error}{_BROKEN if isinstance(error, BrokenExecutor) else ''}"
-        return Outcome(None, told, "".join(traceback.format_exception(error)))
+        return failed(error)
     return result if isinstance(result, Outcome) else Outcome(result)
+
+
+def failed(error: Exception) -> Outcome:
+    """The outcome of a case that raised an error."""
+    told = f"{type(error).__name__}: {error}{_KILLED if isinstance(error, BrokenExecutor) else ''}"
+    return Outcome(None, told, "".join(traceback.format_exception(error)))
 
 
 def _submitted(executor: Executor, messages: Sequence[bytes]) -> Iterator[tuple[int, Outcome]]:
@@ -150,6 +156,48 @@ def _submitted(executor: Executor, messages: Sequence[bytes]) -> Iterator[tuple[
         for future in futures:
             if hasattr(future, "cancel"):
                 future.cancel()
+
+
+def _in_processes(messages: Sequence[bytes], count: int) -> Iterator[tuple[int, Outcome]]:
+    """Outcomes from processes of our own, whatever one of them does.
+
+    A process that is killed takes its whole pool with it and does not say which case it was at. So the cases
+    that were under way run once more, each alone, before a new pool goes on with the others.
+    """
+    waiting = deque(range(len(messages)))
+    while waiting:
+        suspects = yield from _together(messages, waiting, count)
+        for position, number in enumerate(suspects):
+            with _processes(1) as pool:
+                try:
+                    pool.submit(os.getpid).result()  # tells a process that never starts from a killed one
+                except BrokenExecutor:
+                    yield from ((n, Outcome(None, _NOT_STARTED)) for n in (*suspects[position:], *waiting))
+                    return
+                yield number, _attempt(pool.submit(run_message, messages[number]).result)
+
+
+def _together(
+    messages: Sequence[bytes], waiting: deque[int], count: int
+) -> Generator[tuple[int, Outcome], None, list[int]]:
+    """Outcomes from one pool, until nothing waits or a process is killed; returns what was under way then."""
+    running: dict[Any, int] = {}
+    with _processes(count) as pool:
+        while waiting or running:
+            try:
+                while waiting and len(running) <= count:  # one more than there are processes: none is idle
+                    running[pool.submit(run_message, messages[waiting[0]])] = waiting[0]
+                    waiting.popleft()
+            except BrokenExecutor:
+                pass  # what runs says so as well
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            killed = any(isinstance(future.exception(), BrokenExecutor) for future in done)
+            for future in wait(running).done if killed else done:
+                if not isinstance(future.exception(), BrokenExecutor):
+                    yield running.pop(future), _attempt(future.result)
+            if killed:
+                break
+    return sorted(running.values())
 
 
 @contextmanager

@@ -43,6 +43,18 @@ def listed(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
+def differs(value: object, field: Field[Any]) -> bool:
+    """Whether a field says more than its default."""
+    default = field.default_factory() if field.default_factory is not MISSING else field.default
+    current = getattr(value, field.name)
+    if not field.repr or current is default:
+        return False
+    try:
+        return bool(current != default)
+    except ValueError:  # arrays
+        return True
+
+
 def _text(value: object) -> str:
     if isinstance(value, type):
         return value.__name__
@@ -52,7 +64,7 @@ def _text(value: object) -> str:
     if isinstance(value, np.ndarray):
         return str(value.tolist())
     if is_dataclass(value) and type(value).__repr__ is not object.__repr__:
-        given = [f"{f.name}={_inner(getattr(value, f.name))}" for f in fields(value) if _differs(value, f)]
+        given = [f"{f.name}={_inner(getattr(value, f.name))}" for f in fields(value) if differs(value, f)]
         return f"{type(value).__name__}({', '.join(given)})" if given else type(value).__name__
     name = getattr(value, "__name__", None)
     if callable(value) and isinstance(name, str):
@@ -63,15 +75,3 @@ def _text(value: object) -> str:
 
 def _inner(value: object) -> str:
     return str(label(value))
-
-
-def _differs(value: object, field: Field[Any]) -> bool:
-    """Whether a field says more than its default."""
-    default = field.default_factory() if field.default_factory is not MISSING else field.default
-    current = getattr(value, field.name)
-    if not field.repr or current is default:
-        return False
-    try:
-        return bool(current != default)
-    except ValueError:  # arrays
-        return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from stfem.studies.columns import RESULTS, restored
 
 FORMAT, FORMAT_VERSION = "stfem.case", 1
 _OWNER = "store.json"
+#: Files of a store, and half-written ones as a killed study leaves them.
+_OWN = re.compile(r"[0-9a-f]{32,}\.json$|\.")
 _ADVICE = "; remove the file, and what was in it is computed again"
 
 
 class Store:
-    """Files ``DIGEST.json``, named after the fingerprint of the case; other files are left alone.
+    """Files ``DIGEST.json``, named after the fingerprint of the case; files of other names are left alone.
 
     A file appears under its name at once and whole, or not at all: it is written under another name, flushed
     to the disk and renamed. Several studies of one problem may use one folder, also at the same time.
@@ -37,10 +40,13 @@ class Store:
     Raises
     ------
     ValueError
-        For a path that is no folder, one that cannot be written to, or the folder of another problem.
+        For a path that is no folder, one that cannot be written to, the folder of another problem, or one
+        that holds something else.
     """
 
     def __init__(self, path: str | Path, problem: str) -> None:
+        if path == "":
+            raise ValueError("store: expected the name of a folder, got ''")
         self.path = Path(path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -88,7 +94,14 @@ class Store:
     def _take_possession(self, problem: str) -> None:
         """Write down whom the folder belongs to, or check it."""
         path = self.path / _OWNER
+        # listed first: another study may begin here meanwhile
+        others = sorted(entry.name for entry in self.path.iterdir() if not _OWN.match(entry.name))
         record = _read(path, "the name of a problem", ("problem",))
+        if record is None and others:
+            raise ValueError(
+                f"store: expected an empty folder, a new one, or that of a study, got {self.path} with "
+                f"{others[0]} in it and no {_OWNER}"
+            )
         if record is None:
             self._put(path, {"format": "stfem.store", "format_version": FORMAT_VERSION, "problem": problem})
         elif record["problem"] != problem:

@@ -16,8 +16,9 @@ from stfem.studies.labels import listed
 
 FORMAT, FORMAT_VERSION = "stfem.study", 1
 
-#: What a table shows beside the parameters that vary, where there is something to show.
-DEFAULT_COLUMNS = ("error", "eoc_error", "bound", "eoc_bound", "effectivity", "seconds")
+#: What a table shows beside the parameters that vary, where there is something to show; no times, which no
+#: second run repeats.
+DEFAULT_COLUMNS = ("error", "eoc_error", "bound", "eoc_bound", "effectivity")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +73,7 @@ class Study:
         Raises
         ------
         ValueError, TypeError
-            For a name that no row has, or a number of digits below 1.
+            For no name or one that no row has, or a number of digits below 1.
         """
         return tables.to_text(self.rows, self._columns(columns, digits), digits)
 
@@ -140,21 +141,41 @@ class Study:
             raise ValueError(f"{path}: expected a study as to_json writes it, got {error!r}") from error
         if found != (FORMAT, FORMAT_VERSION):
             raise ValueError(f"{path}: expected {FORMAT} of version {FORMAT_VERSION}, got {found}")
-        return cls(
-            rows=tuple(map(restored, record["rows"])),
-            varied=tuple(record["varied"]),
-            axis=record["axis"],
-            problem=record["problem"],
-            parameters={name: tuples(values) for name, values in record["parameters"].items()},
-            provenance=record["provenance"],
-            failures=tuple(record["failures"]),
-        )
+        try:
+            study = cls(
+                rows=tuple(map(restored, record["rows"])),
+                varied=tuple(record["varied"]),
+                axis=record["axis"],
+                problem=record["problem"],
+                parameters={name: tuples(values) for name, values in record["parameters"].items()},
+                provenance=record["provenance"],
+                failures=tuple(record["failures"]),
+            )
+            study._check()
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path}: expected a whole study, got one with damage: {error!r}") from error
+        return study
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Bounds and errors along `axis`; returns the figure, and writes it where a path is given."""
         from stfem.plotting import plot_study
 
         return plot_study(self, path)
+
+    def _check(self) -> None:
+        """Raise unless every row has all parameters and results."""
+        names = (*self.parameters, *RESULTS, *ORDERS)
+        for name in (*self.varied, self.axis):
+            if name not in self.parameters:
+                raise ValueError(f"no parameter {name!r}")
+        for number, row in enumerate(self.rows):
+            missing = [name for name in names if name not in row]
+            if missing:
+                raise ValueError(f"no {missing[0]!r} in row {number}")
+        for number, failure in enumerate(self.failures):
+            missing = [name for name in ("parameters", "error") if name not in failure]
+            if missing:
+                raise ValueError(f"no {missing[0]!r} in failure {number}")
 
     def _columns(self, columns: Sequence[str] | None, digits: int) -> tuple[str, ...]:
         """The chosen columns, or those of the default that say something; the cells after the others."""
@@ -166,6 +187,8 @@ class Study:
             return (*front, *said)
         if isinstance(columns, str):
             raise TypeError(f"columns: expected a list of names, got {columns!r}")
+        if len(columns) == 0:
+            raise ValueError("columns: expected at least one name, got none")
         known = (*self.parameters, *RESULTS, *ORDERS)
         for name in columns:
             if name not in known:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from stfem import provenance
 from stfem.problems import Problem
-from stfem.studies.cases import DEFAULTS, Case, Parameter, cases_of, name_of, read_parameters
+from stfem.studies.cases import DEFAULTS, Case, Parameter, Unbuilt, cases_of, name_of, read_parameters
 from stfem.studies.columns import CELLS, with_orders
-from stfem.studies.execution import Executor, Outcome, outcomes
+from stfem.studies.execution import Executor, Outcome, failed, outcomes
 from stfem.studies.fingerprint import fingerprint
 from stfem.studies.labels import listed
 from stfem.studies.store import Store
@@ -117,7 +118,8 @@ def sweep(
         one was interrupted, or killed; more alternatives may be added. A case counts as the same when its
         problem, its options and the code of stfem are.
     raise_failures
-        Whether failed cases raise a `StudyError` in the end; otherwise they are in `Study.failures` only.
+        Whether failed cases raise a `StudyError` in the end, and what a factory raises passes before anything
+        runs; otherwise they are in `Study.failures` only.
     **parameters
         Arguments of the factory (for a `Problem`, ``final_time``) and of `stfem.certify`, told apart by their
         names; ``reconstruction`` is put into the estimator. A list, range or array with one axis holds
@@ -131,8 +133,9 @@ def sweep(
     Raises
     ------
     TypeError
-        For a name that neither the factory nor `certify` knows; for functions that cannot be sent to another
-        process, or whose fingerprint cannot be taken, naming them.
+        For a name that neither the factory nor `certify` knows; for a reconstruction beside an estimator with
+        one of its own; for functions that cannot be sent to another process, or whose fingerprint cannot be
+        taken, naming them.
     ValueError
         Where nothing varies, for an alternative that comes twice, and for a store that is no folder, belongs
         to another problem, or holds something else in the place of a case.
@@ -163,15 +166,21 @@ def _study(
     parameters = read_parameters(source, given)
     chosen = _axis(parameters, axis)
     cases = cases_of(source, parameters)
+    unbuilt = {n: case for n, case in enumerate(cases) if isinstance(case, Unbuilt)}
+    if unbuilt and (raise_failures or len(unbuilt) == len(cases)):  # before anything runs in vain
+        raise next(iter(unbuilt.values())).error
+    runs = {n: case for n, case in enumerate(cases) if isinstance(case, Case)}
     problem = name_of(source)
     kept = None if store is None else Store(store, problem)
     versions = provenance.versions() | {"stfem": provenance.version()}
-    keys = [] if kept is None else list(map(_key, cases))  # before anything runs that may change its parts
-    done = {} if kept is None else {n: Outcome(old) for n, key in enumerate(keys) if (old := kept.read(key))}
+    # before anything runs that may change its parts
+    keys = {} if kept is None else {n: _key(case) for n, case in runs.items()}
+    done = {} if kept is None else {n: Outcome(old) for n, key in keys.items() if (old := kept.read(key))}
     reused = len(done)
-    missing = [number for number in range(len(cases)) if number not in done]
-    with tqdm(total=len(cases), initial=reused, unit="case", leave=False, disable=not progress) as bar:
-        for position, outcome in outcomes([cases[number] for number in missing], workers, executor):
+    missing = [number for number in runs if number not in done]
+    done |= {number: failed(case.error) for number, case in unbuilt.items()}
+    with tqdm(total=len(cases), initial=len(done), unit="case", leave=False, disable=not progress) as bar:
+        for position, outcome in outcomes([runs[number] for number in missing], workers, executor):
             number = missing[position]
             done[number] = outcome
             if kept is not None and outcome.results is not None:
@@ -237,7 +246,9 @@ def _axis(parameters: Sequence[Parameter], axis: str | None) -> str:
     varied = [parameter for parameter in parameters if parameter.varied]
     names = [parameter.name for parameter in varied]
     if not varied:
-        raise ValueError("expected at least one parameter with a list of alternatives, got none")
+        single = [p.name for p in parameters if isinstance(p.values[0], (tuple, np.ndarray))]
+        hint = f" ({single[0]}: a tuple or table is one value; alternatives are a list)" if single else ""
+        raise ValueError(f"expected at least one parameter with a list of alternatives, got none{hint}")
     if axis is None:
         numeric = [p.name for p in varied if all(type(entry) in (int, float) for entry in p.labels)]
         return (numeric or names)[0]

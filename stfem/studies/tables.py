@@ -99,7 +99,7 @@ def _plain(value: Any, column: str, digits: int) -> str:
         return f"{value:.2f}" if column in ORDERS or value >= 1.0 else f"{value:.3f}"
     if column in _FACTORS:
         return f"{value:#.{digits}g}".removesuffix(".")
-    return f"{value:.{digits - 1}e}" if column in RESULTS else f"{value:g}"
+    return f"{value:.{digits - 1}e}" if column in RESULTS and value != 0.0 else f"{value:g}"
 
 
 def _escaped(text: str) -> str:

@@ -30,6 +30,7 @@ from stfem.plotting import (
     plot_shares,
     plot_solution,
     plot_study,
+    plot_sweep,
 )
 from stfem.plotting.style import CURVE_COLOURS, LINE_STYLES
 from stfem.problems import diffusive_p_system
@@ -46,6 +47,12 @@ def rows():
 
 def study(axis):
     return SimpleNamespace(rows=tuple(rows()), varied=("eps", "degree", "cells"), axis=axis)
+
+
+def large():
+    """More curves than one panel bears."""
+    more = [{**row, "eps": row["eps"] * 0.1 + 1e-7} for row in rows()]
+    return SimpleNamespace(rows=(*rows(), *more), varied=("eps", "degree", "cells"), axis="cells")
 
 
 def system(dim):
@@ -91,7 +98,9 @@ PICTURES = {
     "indicators 3": lambda r: plot_indicators(r[3]),
     "mesh": lambda r: plot_cells(np.arange(8.0), skfem.MeshTri().refined(1), label="value (dimensionless)"),
     "convergence": lambda r: plot_study(study("cells")),
-    "sweep": lambda r: plot_study(study("eps")),
+    "panels of a convergence": lambda r: plot_study(large()),
+    "sweep": lambda r: plot_sweep(study("eps").rows, study("eps").varied, "eps"),
+    "panels of a sweep": lambda r: plot_study(study("eps")),
     "degrees": lambda r: plot_study(study("degree")),
     "panels": panels,
     "demo": lambda r: plot_demo(demo_rows(), -0.5),
@@ -152,6 +161,25 @@ def test_axes_say_what_they_show_and_in_which_unit(picture):
             labels.append(axes.get_xlabel())
         for label in labels:
             assert label.endswith(")"), label
+
+
+def test_norms_have_their_unit(results):
+    """They are not divided by the volume: for u = 1 the square is the volume of the domain."""
+    labels = [r.plot().axes[0].get_ylabel() for r in (results[1], results[2], results[3])]
+    assert [label.partition(" norm ")[2] for label in labels] == [
+        "(units of $u$ · length$^{1/2}$)",
+        "(units of $u$ · length)",
+        "(units of $u$ · length$^{3/2}$)",
+    ]
+    labels = [plot_bound(results[2]), plot_bound({"a": results[1], "b": results[2]})]
+    assert [figure.axes[0].get_ylabel().partition(" · ")[2] for figure in labels] == [
+        "length)",
+        "length$^{d/2}$)",
+    ]
+    labels = [axes.get_ylabel().partition("(")[2] for axes in plot_residual(results[3]).axes]
+    assert labels == ["units of $u$ · length$^{3/2}$/time)", "units of $u^2$ · length$^{3}$/time)"]
+    for axis in ("cells", "eps"):
+        assert plot_study(study(axis)).axes[0].get_ylabel().endswith("(units of $u$ · length$^{d/2}$)")
 
 
 def test_text_stands_within_the_picture_and_does_not_overlap(picture, placed):

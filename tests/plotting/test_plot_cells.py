@@ -38,7 +38,7 @@ def test_bars_stand_on_their_cells(results):
         assert (bar[:, 0].min(), bar[:, 0].max()) == pytest.approx((i / 3, (i + 1) / 3))
         assert bar[:, 1].max() == pytest.approx(np.sqrt(estimate.indicators_sq[i]), rel=1e-14)
         assert bar[:, 1].min() == 0.0
-    assert axes.get_ylabel() == r"indicator $\eta_K$ (units of $u$)"
+    assert axes.get_ylabel() == r"indicator $\eta_K$ (units of $u$ · length$^{1/2}$)"
     assert axes.get_xlabel() == "$x_1$ (length)"
 
 

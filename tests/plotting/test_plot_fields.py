@@ -7,7 +7,7 @@ import stfem
 from stfem import Siac
 from stfem.meshes.grid import TensorGrid
 from stfem.plotting import plot_fields, plot_solution
-from stfem.problems import diffusive_p_system
+from stfem.problems import diffusive_p_system, linear_advection_diffusion
 from stfem.spaces.field import Field
 from stfem.spaces.legendre import legendre_values
 
@@ -136,13 +136,39 @@ def test_three_dimensions_are_shown_on_slices(results):
     assert "$t$ = 0.05" in one.get_title()
 
 
+def test_planes_in_faces_say_which_side_is_shown():
+    """On an even number of cells the one through the middle does."""
+    solution = stfem.solve(linear_advection_diffusion(3, 1e-2, 0.01), cells=(4, 3, 10), degree=0)
+    figure = plot_solution(solution)
+    assert [axes.get_title() for axes in maps(figure)] == [
+        "$u_h$, $x_3$ = 0.5$^+$",
+        "$u_h$, $x_2$ = 0.5",
+        "$u_h$, $x_1$ = 0.5$^+$",
+    ]
+    values, x = pixels(maps(figure)[2])
+    np.testing.assert_allclose(values, solution(np.insert(x, 0, 0.5 + 1e-9, axis=0)), atol=1e-12)
+    assert np.abs(values - solution(np.insert(x, 0, 0.5 - 1e-9, axis=0))).max() > 1e-3
+    below = 3 * (0.1 - 1e-17) - 1e-16  # less than three cells by round-off
+    (one,) = maps(plot_solution(solution, slices=[(2, below)]))
+    values, x = pixels(one)
+    assert one.get_title().startswith("$u_h$, $x_3$ = 0.3$^-$")
+    np.testing.assert_allclose(values, solution(np.insert(x, 2, 0.3 - 1e-9, axis=0)), atol=1e-12)
+
+
+def test_solutions_draw_themselves_with_all_choices(results, tmp_path):
+    solution = results[2].solution
+    figure = solution.plot(tmp_path / "u.png", 3, slices=[(0, 0.4)])
+    assert len(pieces(figure.axes[0].lines[0])[0][0]) == 3
+    assert (tmp_path / "u.png").exists()
+
+
 @pytest.mark.parametrize(("dim", "components"), [(1, 2), (2, 3)])
 def test_systems_have_one_panel_per_component(dim, components):
     solution = stfem.solve(diffusive_p_system(dim, 1e-2, 0.01), cells=4, degree=1)
     figure = plot_solution(solution)
     if dim == 1:
         for component, axes in enumerate(figure.axes):
-            assert f"component {component}" in axes.get_ylabel()
+            assert axes.get_ylabel() == f"$u_{component + 1}$ (units of the problem)"  # as in VTK files
             for x, y in pieces(axes.lines[0]):
                 np.testing.assert_allclose(y[:-1], solution(x[None, :-1])[component], atol=1e-12)
         assert len(figure.axes) == components
@@ -187,5 +213,14 @@ def test_other_refusals(results, tmp_path):
         plot_fields({"a": field, "b": results[2].solution.field})
     with pytest.raises(ValueError, match="points: expected at least 1 per cell, got 0"):
         plot_solution(results[2].solution, points=0)
+    for points in (1.5, "a", True):
+        with pytest.raises(TypeError, match=f"points: expected a whole number .*, got {points!r}"):
+            plot_solution(results[2].solution, points=points)
+    with pytest.raises(TypeError, match="solution: expected a solution, got a Certificate"):
+        plot_solution(results[2])
+    with pytest.raises(TypeError, match=r"fields\['a'\]: expected a field, .*, got a int"):
+        plot_fields({"a": 3})
+    with pytest.raises(TypeError, match=r"fields: expected fields by name, \{name: field\}, got a Field"):
+        plot_fields(field)
     with pytest.raises(ValueError, match="path: expected a file that ends in one of"):
         plot_solution(results[2].solution, tmp_path / "a.docx")

@@ -7,7 +7,15 @@ import stfem
 from stfem import Siac
 from stfem.equations import DiffusivePSystem
 from stfem.estimators import AllDualEstimator, PaperEstimator
-from stfem.plotting import bound_parts, plot_bound, plot_estimate, plot_growth, plot_residual, plot_shares
+from stfem.plotting import (
+    bound_parts,
+    plot_bound,
+    plot_estimate,
+    plot_growth,
+    plot_indicators,
+    plot_residual,
+    plot_shares,
+)
 from stfem.problems import diffusive_p_system, linear_advection_diffusion, viscous_burgers
 
 
@@ -156,3 +164,29 @@ def test_estimates_that_keep_less():
         ValueError, match="estimates: expected an estimate, or some of them by name, got none"
     ):
         plot_bound({})
+
+
+@pytest.mark.parametrize(
+    "plot", [plot_bound, plot_estimate, plot_growth, plot_indicators, plot_residual, plot_shares]
+)
+def test_what_is_no_estimate(results, plot):
+    for given in (results[1].solution, [results[1]]):
+        with pytest.raises(
+            TypeError, match=f"estimate.*: expected an estimate, got a {type(given).__name__}"
+        ):
+            plot(given)
+
+
+def test_what_are_no_estimates(results):
+    with pytest.raises(TypeError, match=r"estimates\['b'\]: expected an estimate, got a Solution"):
+        plot_bound({"a": results[1], "b": results[1].solution})
+    with pytest.raises(TypeError, match=r"\(one, or \{name: estimate\}\): expected an estimate, got a list"):
+        plot_bound([results[1], results[1]])
+
+
+def test_the_error_at_the_final_time_is_whole(results):
+    """Its mark stands on the frame, which would cut it."""
+    axes = plot_bound(results[1]).axes[0]
+    (marks,) = [line for line in axes.lines if line.get_marker() == "o"]
+    assert marks.get_xdata()[-1] == axes.get_xlim()[1]
+    assert not marks.get_clip_on()

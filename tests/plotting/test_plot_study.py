@@ -1,3 +1,4 @@
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -6,6 +7,7 @@ from matplotlib.patches import Polygon
 
 from stfem.plotting import PaperFigure, plot_convergence, plot_effectivity, plot_study, plot_sweep
 from stfem.plotting.parameter import ParameterAxis, shown
+from stfem.plotting.style import CURVE_COLOURS
 from stfem.plotting.triangles import observed_order
 
 
@@ -88,6 +90,42 @@ def test_errors_without_bounds_are_joined():
     axes = plot_convergence(rows).axes[0]
     assert len(lines_with(axes, True)) == 1
     assert slopes(axes) == pytest.approx([2.0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_grids_of_one_mesh_size_are_not_joined():
+    """(8, 8) and (16, 8) have the same largest spacing: between them the table has no order either."""
+    grids = {(4, 8): 1.0, (8, 8): 0.5**3, (16, 8): 0.5**4, (16, 16): 0.25**3.5}
+    rows = [{"cells": n, "h": 1.0 / min(n), "bound": b, "error": 0.5 * b} for n, b in grids.items()]
+    axes = plot_convergence(rows).axes[0]
+    line = axes.lines[0]
+    pairs = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    joined = [(b, a) for a, b in pairwise(pairs) if np.isfinite([a, b]).all()]
+    assert sorted(joined, reverse=True) == [
+        ((1 / 4, 1.0), (1 / 8, 0.5**3)),
+        ((1 / 8, 0.5**4), (1 / 16, 0.25**3.5)),
+    ]
+    assert slopes(axes) == pytest.approx([3.0])  # the median of 3 and 3
+    flat = [row for row in rows if row["h"] == 1 / 8]
+    axes = plot_convergence(flat, orders=(2.0,)).axes[0]
+    assert not axes.patches
+    assert len(axes.lines) == 2
+
+
+def test_parameters_that_nobody_has_named():
+    """Without them a line would zigzag between the values of one abscissa."""
+    rows = table(eps=(1e-2,))
+    with pytest.raises(ValueError, match=r"varied: expected .* with h = 0.03125, which differ in degree$"):
+        plot_convergence(rows)
+    with pytest.raises(ValueError, match=r"varied: .* with eps = 0.01, which differ in degree$"):
+        plot_effectivity([row for row in rows if row["cells"] == 8])
+    with pytest.raises(ValueError, match=r"varied: .* with eps = 0.01, which differ in degree, cells$"):
+        plot_sweep([rows[0], rows[-1]], ("eps",), "eps")
+    grids = [{"degree": q, "cells": (n, 8), "h": 0.125, "bound": 1.0 / n} for q in (1, 2) for n in (8, 16)]
+    with pytest.raises(ValueError, match=r"varied: .* with h = 0.125, which differ in degree$"):
+        plot_convergence(grids)
+    with pytest.raises(ValueError, match=r"varied: .* with h = 0.125$"):
+        plot_convergence([rows[0], rows[0]])
 
 
 def test_a_single_grid_has_no_triangle():
@@ -181,6 +219,33 @@ def test_many_curves_have_many_colours():
     rows = [{"h": h, "run": n, "bound": h * n} for n in range(1, 13) for h in (0.1, 0.2)]
     axes = plot_convergence(rows, ("cells", "run")).axes[0]
     assert len({line.get_color() for line in axes.lines}) == 12
+
+
+@pytest.mark.parametrize("axis", ["cells", "eps"])
+def test_more_curves_than_a_panel_bears_get_several(axis):
+    """One per degree, the parameter with the fewest values that suffice, all in the same colours."""
+    size = {"eps": (1e-1, 1e-2, 1e-3, 1e-4, 1e-5), "degree": (1, 2, 3), "cells": (8, 16, 32, 64, 128)}
+    rows = [row for row in table(**size) if (row["degree"], row["eps"], row["cells"]) != (2, 1e-1, 8)]
+    other = "eps" if axis == "cells" else "cells"
+    figure = plot_study(SimpleNamespace(rows=rows, varied=tuple(size), axis=axis))
+    panels = [axes for axes in figure.axes if axes.get_title()]
+    assert [axes.get_title() for axes in panels] == ["$q$ = 1", "$q$ = 2", "$q$ = 3"]
+    assert len(figure.axes) == 3 * (1 if axis == "cells" else 2)
+    for degree, axes in enumerate(panels, 1):
+        lines = {line.get_color(): line for line in lines_with(axes, True) if len(line.get_xdata()) > 1}
+        for colour, value in zip(CURVE_COLOURS, size[other], strict=False):
+            chosen = [r["bound"] for r in rows if (r[other], r["degree"]) == (value, degree)]
+            assert sorted(lines.pop(colour).get_ydata()) == sorted(chosen)
+        assert not lines
+    (legend,) = figure.legends
+    assert len([text for text in legend.get_texts() if text.get_text().strip()]) == 7
+    few = [row for row in rows if row[other] in size[other][:3]]  # 9 curves
+    assert len(plot_study(SimpleNamespace(rows=few, varied=tuple(size), axis=axis)).axes) <= 2
+
+
+def test_what_is_no_study():
+    with pytest.raises(TypeError, match="study: expected one with rows, varied, axis, got a list"):
+        plot_study([])
 
 
 def test_drawing_into_given_axes():

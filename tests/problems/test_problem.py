@@ -169,3 +169,29 @@ def test_velocity_must_be_periodic_along_itself() -> None:
     ]:
         with pytest.raises(ValueError, match="periodic in direction"):
             build(*velocity)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"initial": lambda x, t: x[0]}, r"initial: expected a function of \(x\), got one of \(x, t\)"),
+        ({"source": lambda x: x[0]}, r"source: expected a function of \(x, t\), got one of \(x\)"),
+        ({"exact": lambda x: x[0]}, r"exact: expected a function of \(x, t\), got one of \(x\)"),
+        (
+            {"exact_gradient": lambda: 0.0},
+            r"exact_gradient: expected a function of \(x, t\), got one of \(\)",
+        ),
+    ],
+)
+def test_functions_of_too_many_or_too_few_arguments(given, message):
+    equation = AdvectionDiffusion(1.0)
+    with pytest.raises(TypeError, match=message):
+        Problem(equation, Torus(1.0), **{"initial": 0.0, "final_time": 0.1, **given})
+
+
+def test_errors_within_a_function_are_its_own():
+    def broken(x):
+        return len(3)
+
+    with pytest.raises(TypeError, match="object of type 'int' has no len"):
+        Problem(AdvectionDiffusion(1.0), Torus(1.0), broken, 0.1)

@@ -68,6 +68,22 @@ def test_another_code_of_the_library(tmp_path, monkeypatch):
     assert run(tmp_path).reused == 0
 
 
+def test_folders_with_something_else_in_them(tmp_path, monkeypatch):
+    """As the current one, which a study would fill with its files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(ValueError, match=r"store: expected an empty folder, .* with thesis.tex in it"):
+        run(".")
+    with pytest.raises(ValueError, match="store: expected the name of a folder, got ''"):
+        run("")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    run("cases")
+    (tmp_path / "cases" / "notes.txt").touch()
+    assert run("cases").reused == 2
+    (tmp_path / "empty").mkdir()
+    assert run("empty").reused == 0
+
+
 def test_folder_of_another_problem(tmp_path):
     run(tmp_path)
     before = stamps(tmp_path)
@@ -131,9 +147,9 @@ def test_damaged_name_of_the_owner(tmp_path):
 
 
 def test_other_files_are_left_alone(tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / ".half.tmp").write_text("{")  # as a killed run leaves it
     run(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
     run(tmp_path).to_json(tmp_path / "study.json")
     assert run(tmp_path).reused == 2
     assert (tmp_path / "notes.txt").read_text() == "mine"

@@ -7,14 +7,18 @@ import pytest
 
 import stfem
 from stfem.problems import linear_advection_diffusion, viscous_burgers
-from stfem.studies.cases import OPTIONS, cases_of, read_parameters
+from stfem.studies.cases import OPTIONS, Unbuilt, cases_of, read_parameters
 
 PROBLEM = linear_advection_diffusion(1, 1e-3, 0.1)
 GRID = {"cells": 4, "degree": 1}
 
 
 def cases(source, **given):
-    return cases_of(source, read_parameters(source, given))
+    found = cases_of(source, read_parameters(source, given))
+    for case in found:
+        if isinstance(case, Unbuilt):
+            raise case.error
+    return found
 
 
 def varied(source, **given):
@@ -112,8 +116,28 @@ def test_wrong_keywords(given, error, message):
 def test_names_that_would_be_taken_twice():
     with pytest.raises(TypeError, match="degree: expected a name of its own"):
         cases(lambda degree: PROBLEM, **GRID)
-    with pytest.raises(TypeError, match="growth: expected the name of no result"):
+    with pytest.raises(TypeError, match="growth: expected another name for a parameter"):
         cases(lambda growth: PROBLEM, growth=[1.0], **GRID)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        ([stfem.SplitEstimator(), stfem.SplitEstimator(stfem.Siac(6))], r"got .*Siac\(order=6\)"),
+        ({"mine": stfem.SplitEstimator(stfem.Siac(6))}, r"got .*Siac\(order=6\)"),
+        (PROBLEM, "estimator that takes one, got Problem"),
+    ],
+)
+def test_a_row_names_the_reconstruction_that_ran(estimator, message):
+    """One of the two would be a label of what did not run."""
+    with pytest.raises(TypeError, match=f"reconstruction: expected .*{message}"):
+        cases(PROBLEM, estimator=estimator, reconstruction=stfem.Siac(2), **GRID)
+
+
+def test_estimators_beside_reconstructions():
+    rules = [stfem.Siac(2), stfem.Siac(4)]
+    found = cases(PROBLEM, estimator=[None, stfem.SplitEstimator(spacing=1)], reconstruction=rules, **GRID)
+    assert len(found) == 4
 
 
 def test_wrong_sources():

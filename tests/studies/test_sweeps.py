@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import stfem
@@ -77,6 +78,12 @@ def test_axis():
     ("given", "error", "message"),
     [
         ({"cells": 4}, ValueError, "expected at least one parameter with a list of alternatives, got none"),
+        (
+            {"cells": (4,)},
+            ValueError,
+            r"got none \(cells: a tuple or table is one value; alternatives are a list\)",
+        ),
+        ({"cells": np.array([[4]])}, ValueError, r"got none \(cells: a tuple or table"),
         ({"axis": "degree"}, ValueError, "degree: expected a list, as for cells, got one value"),
         ({"workers": 0}, ValueError, "workers: expected at least 1, got 0"),
         ({"workers": 1.5}, TypeError, "workers: expected a number of processes, got 1.5"),
@@ -97,6 +104,27 @@ def test_convergence_needs_several_grids():
 def test_wrong_arguments_of_the_factory_are_told_before_anything_runs():
     with pytest.raises(ValueError, match=r"viscous_burgers\(dim=1, eps=-1.0\): eps: expected"):
         sweep(viscous_burgers, dim=1, eps=[1.0, -1.0], cells=4, degree=1)
+
+
+def picky(eps):
+    if eps == 3.0:
+        raise LookupError("no such problem")
+    return linear_advection_diffusion(1, eps, 0.05)
+
+
+def test_problems_that_cannot_be_made_beside_the_rows(tmp_path):
+    """Refused by the library or by the factory; the others run, and are kept."""
+    given = {"eps": [1e-2, math.nan, 3.0, 0.0], "cells": 4, "degree": 1, "store": tmp_path}
+    study = sweep(picky, raise_failures=False, **given)
+    assert [row["eps"] for row in study.rows] == [1e-2, 0.0]
+    refused, raised = study.failures
+    assert raised["parameters"] == {"eps": 3.0, "cells": 4, "degree": 1}
+    assert refused["error"].startswith("ValueError: picky(eps=nan): eps: expected")
+    assert raised["error"] == "LookupError: no such problem"
+    assert "in picky" in raised["traceback"]
+    assert sweep(picky, raise_failures=False, **given).reused == 2
+    with pytest.raises(LookupError, match="no such problem"):
+        sweep(picky, raise_failures=False, eps=[3.0], cells=4, degree=1)  # none can be made
 
 
 def test_failed_cases_are_told_in_the_end():

@@ -37,13 +37,27 @@ def study():
 
 def test_text():
     assert TWO.to_text().splitlines() == [
-        "  eps    cells      error      bound    eoc_bound    effectivity    seconds",
-        "-----  -------  ---------  ---------  -----------  -------------  ---------",
-        "1e-06      8×4  5.000e-01  1.260e-03            –          1.010      0.012",
-        "    0       16          –        inf         3.00          120.0      12.50",
+        "  eps    cells      error      bound    eoc_bound    effectivity",
+        "-----  -------  ---------  ---------  -----------  -------------",
+        "1e-06      8×4  5.000e-01  1.260e-03            –          1.010",
+        "    0       16          –        inf         3.00          120.0",
     ]
     assert str(TWO).splitlines()[0] == "a problem"
     assert str(TWO).splitlines()[-1] == "2 of 2 bounds are guaranteed"
+
+
+def test_tables_of_two_runs_are_the_same(study):
+    """Times are shown where they are asked for only."""
+    again = sweep(linear_advection_diffusion, dim=1, eps=[1e-3, 0.0], cells=[4, 8], degree=1, final_time=0.05)
+    assert again.rows != study.rows
+    assert (str(again), again.to_latex()) == (str(study), study.to_latex())
+    assert "0.012" in TWO.to_text(["seconds"])
+
+
+def test_zero_has_no_power_of_ten():
+    nothing = made({"bound": 0.0}, {"bound": 1.0}, eps=(0.0, 1.0))
+    assert [line.split()[-1] for line in nothing.to_text(["bound"]).splitlines()[2:]] == ["0", "1.000e+00"]
+    assert "$0$ & $0$ " in nothing.to_latex(["eps", "bound"])
 
 
 def test_columns_and_digits():
@@ -51,6 +65,7 @@ def test_columns_and_digits():
     for columns, error, message in (
         (["eps", "bond"], ValueError, "expected names out of cells, eps, unknowns, .*, got 'bond'"),
         ("bound", TypeError, "expected a list of names, got 'bound'"),
+        ([], ValueError, "columns: expected at least one name, got none"),
     ):
         with pytest.raises(error, match=message):
             TWO.to_latex(columns)
@@ -131,6 +146,27 @@ def test_json_of_something_else(tmp_path, content, message):
     (tmp_path / "wrong.json").write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         Study.from_json(tmp_path / "wrong.json")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda record: record["rows"][1].pop("bound"), "no 'bound' in row 1"),
+        (lambda record: record["rows"][0].pop("eps"), "no 'eps' in row 0"),
+        (lambda record: record.pop("rows"), "KeyError.*rows"),
+        (lambda record: record.update(rows=[3]), "AttributeError"),
+        (lambda record: record.update(axis="width"), "no parameter 'width'"),
+        (lambda record: record.update(failures=[{"error": "x"}]), "no 'parameters' in failure 0"),
+        (lambda record: record["rows"][0].update(bound="wide"), "could not convert string to float"),
+    ],
+)
+def test_json_with_damage(tmp_path, damage, message):
+    """Told when it is read, with the name of the file, and not when a table is made."""
+    record = TWO.to_dict()
+    damage(record)
+    (tmp_path / "damaged.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"damaged\.json: expected a whole study, got .*{message}"):
+        Study.from_json(tmp_path / "damaged.json")
 
 
 def test_pandas(study):

@@ -1,15 +1,19 @@
 """Processes and executors yield what a run one after the other does."""
 
+import multiprocessing
 import os
 import sys
+import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stfem
 from stfem.fluxes import flux_upwind
 from stfem.problems import linear_advection_diffusion
-from stfem.studies import StudyError, convergence, sweep
+from stfem.studies import StudyError, convergence, execution, sweep
 
 PROBLEM = linear_advection_diffusion(1, 1e-3, 0.05)
 GIVEN = {"dim": 1, "final_time": 0.05, "eps": [1e-2, 0.0], "cells": [4, 8], "degree": 1}
@@ -34,6 +38,40 @@ class Heavy(stfem.SplitEstimator):
         if semidiscretization.grid.cells == (8,):
             os._exit(9)
         return super().run(semidiscretization, *given)
+
+
+class Deadly:
+    """Initial values that end the process of a worker, whoever evaluates them there."""
+
+    def __call__(self, x):
+        if multiprocessing.parent_process() is not None:
+            os._exit(9)
+        return np.sin(2.0 * np.pi * x[0])
+
+
+def with_a_deadly_one(case):
+    initial = Deadly() if case == 1 else stfem.data.sine(2.0 * np.pi)
+    return stfem.Problem(stfem.equations.AdvectionDiffusion(1.0), stfem.Torus(1.0), initial, 0.05)
+
+
+class Crowded(stfem.SplitEstimator):
+    """Takes too much memory only where another case runs beside it, as its file says."""
+
+    def run(self, *given):
+        path = Path(os.environ["STFEM_TEST_CROWD"])
+        try:
+            path.mkdir()
+        except FileExistsError:
+            path.rmdir()
+            os._exit(9)
+        time.sleep(0.5)
+        result = super().run(*given)
+        path.rmdir()
+        return result
+
+
+def never_starts():
+    os._exit(3)
 
 
 class Inline(Executor):
@@ -85,6 +123,41 @@ def test_worker_that_is_killed(tmp_path):
     with pytest.raises(StudyError, match=r"1 of 2 cases failed.*\n.*A worker was killed") as caught:
         convergence(PROBLEM, workers=2, **given)
     assert [row["cells"] for row in caught.value.study.rows] == [4]
+
+
+def test_a_killed_worker_takes_no_other_case_with_it(tmp_path):
+    """The one case is named; the others run on in new processes."""
+    given = {"case": [*range(4)], "cells": 4, "degree": 1, "workers": 2, "raise_failures": False}
+    study = sweep(with_a_deadly_one, store=tmp_path, **given)
+    assert [row["case"] for row in study.rows] == [0, 2, 3]
+    (failure,) = study.failures
+    assert failure["parameters"]["case"] == 1
+    assert "A worker was killed" in failure["error"]
+    again = sweep(with_a_deadly_one, store=tmp_path, **given)
+    assert (again.reused, len(again.failures)) == (3, 1)
+
+
+def test_cases_that_succeed_alone(monkeypatch, tmp_path):
+    """As where two of them together have too little memory."""
+    monkeypatch.setenv("STFEM_TEST_CROWD", str(tmp_path / "crowd"))
+    study = convergence(PROBLEM, cells=[4, 5], degree=1, estimator=Crowded(), workers=2)
+    assert [row["cells"] for row in study.rows] == [4, 5]
+
+
+def test_workers_that_cannot_start(monkeypatch):
+    """All cases say so, after one attempt and not one each."""
+    made = []
+
+    def counted(*given):
+        made.append(given)
+        return processes(*given)
+
+    processes = execution._processes
+    monkeypatch.setattr(execution, "_processes", counted)
+    monkeypatch.setattr(execution, "_end_with_parent", never_starts)
+    study = convergence(PROBLEM, cells=[4, 5, 6, 7, 8], degree=1, workers=2, raise_failures=False)
+    assert {failure["error"].partition(":")[0] for failure in study.failures} == {"no worker could start"}
+    assert (len(study.rows), len(study.failures), len(made)) == (0, 5, 2)
 
 
 @pytest.mark.parametrize("make", [lambda: ThreadPoolExecutor(2), Inline])

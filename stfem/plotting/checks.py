@@ -1,0 +1,45 @@
+"""What is drawn is what it is said to be: one sentence before anything of it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from stfem.estimators import Estimate
+from stfem.solution import Solution
+from stfem.spaces.field import Field
+
+
+def check_estimate(given: object, name: str = "estimate") -> None:
+    """Raise TypeError for what is no estimate."""
+    if not isinstance(given, Estimate):
+        raise TypeError(f"{name}: expected an estimate, got a {type(given).__name__}")
+
+
+def check_solution(given: object) -> None:
+    """Raise TypeError for what is no solution."""
+    if not isinstance(given, Solution):
+        raise TypeError(f"solution: expected a solution, got a {type(given).__name__}")
+
+
+def check_fields(given: object) -> None:
+    """Raise TypeError unless it is a mapping from names to fields."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"fields: expected fields by name, {{name: field}}, got a {type(given).__name__}")
+    for name, field in given.items():
+        if not isinstance(field, Field):
+            raise TypeError(
+                f"fields[{name!r}]: expected a field, such as solution.field or solution.reconstruct(), "
+                f"got a {type(field).__name__}"
+            )
+
+
+def check_points(given: object) -> None:
+    """Raise unless it is None or a whole number from 1 on."""
+    if given is None:
+        return
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+        raise TypeError(f"points: expected a whole number per cell and direction, got {given!r}")
+    if given < 1:
+        raise ValueError(f"points: expected at least 1 per cell, got {given}")
