@@ -14,6 +14,7 @@ from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
 from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
+from stfem.semidiscretization.memory import require_memory
 from stfem.semidiscretization.quadrature import QuadratureConvection
 from stfem.semidiscretization.source import source
 from stfem.spaces.interval import transport
@@ -54,7 +55,7 @@ class Semidiscretization:
     Raises
     ------
     ValueError, TypeError
-        For a degree or cell numbers out of range.
+        For a degree or cell numbers out of range, and for more unknowns than the machine has memory for.
     """
 
     takes_out = True  # the right-hand sides write to given arrays
@@ -74,6 +75,7 @@ class Semidiscretization:
         equation = problem.equation
         self.problem, self.degree, self.flux = problem, int(degree), flux
         self.grid = TensorGrid(problem.domain.lengths, cells)
+        require_memory(self.grid, equation.components, self.degree)
         self.penalty = penalty or InteriorPenalty()
         self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, self.penalty)
         self.has_diffusion = bool(self.diffusion.terms) and any(equation.diffused)
