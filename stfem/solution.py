@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.problems import Problem
 from stfem.reconstruction import Reconstruction, Siac
@@ -14,6 +16,9 @@ from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.field import Field
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper, integrate, number_of_steps
+
+#: Relative difference in L² of two runs of one computation that round-off on two machines may explain.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +66,33 @@ class Solution:
         return self.values.transpose(order).reshape(self.values.shape[0], *cells, -1)
 
     def nodes(self) -> Iterator[Node]:
-        """All time nodes: the stored ones, or computed again (bit for bit the same run)."""
+        """All time nodes: the stored ones, or computed again (bit for bit the same run).
+
+        Raises
+        ------
+        ValueError
+            In place of the last node, where a repeated run does not end at `values`: what is said of the run
+            would not hold for them.
+        """
         if self.stored is not None:
             return iter(self.stored)
-        return integrate(
-            self.semidiscretization, self.stepper, self.initial, self.problem.final_time, self.dt
+        return self._ending_at_values(
+            integrate(self.semidiscretization, self.stepper, self.initial, self.problem.final_time, self.dt)
         )
+
+    def _ending_at_values(self, nodes: Iterator[Node]) -> Iterator[Node]:
+        steps = self.steps
+        for n, node in enumerate(nodes):
+            if n == steps:
+                difference = np.linalg.norm(node.values - self.values)
+                size = max(np.linalg.norm(self.initial), np.linalg.norm(node.values))
+                if not difference <= _ROUNDING * size:
+                    raise ValueError(
+                        "values: expected those at which the time stepping from the initial values ends, got "
+                        f"others: the difference in L² is {difference / size if size else np.inf:.3g} "
+                        "of their size"
+                    )
+            yield node
 
     def __call__(self, x: Array) -> Array:
         """u_h(x, T) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.
@@ -142,7 +168,7 @@ class Solution:
         """Read a solution that `save` has written: the same numbers, bit for bit.
 
         `nodes`, and thereby an estimate, repeat the computation, which on the same machine gives the same
-        numbers again.
+        numbers again, and elsewhere the same up to round-off; where it does not, they raise.
 
         Parameters
         ----------
@@ -158,7 +184,7 @@ class Solution:
         ------
         ValueError
             Naming what is missing or differs from what the solution was computed with; for a file that is
-            damaged, of another kind or of a newer format.
+            damaged, of another kind or of a newer format, or holds values that are not finite.
         OSError
             Where the file cannot be read.
         """

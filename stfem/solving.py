@@ -18,7 +18,7 @@ from stfem.problems import Problem
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected, initial_projection
 from stfem.semidiscretization import Semidiscretization
 from stfem.solution import Solution
-from stfem.timestepping import Node, StepLimits, Stepper
+from stfem.timestepping import Node, StepLimits, Stepper, integrate
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[Semidiscretization, RLock] = WeakKeyDictionary()
@@ -109,6 +109,8 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
     ------
     TypeError
         For anything that is not a solution or not an estimator.
+    ValueError
+        Where the repeated time stepping does not end at ``solution.values``.
     """
     if not isinstance(solution, Solution):
         raise TypeError(
@@ -291,7 +293,9 @@ def _named(given: object) -> str:
 
 
 def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
-    nodes = solution.nodes()
+    """The nodes of a run that is computed for the first time."""
+    semi, final_time = solution.semidiscretization, solution.problem.final_time
+    nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
     return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes
 
 
