@@ -206,6 +206,9 @@ class _Recorder:
             yield node
 
 
+@np.errstate(
+    over="ignore"
+)  # squares of what is too large; the run that follows ends with an error of its own
 def _prepare(
     problem: Problem,
     cells: int | tuple[int, ...],
