@@ -84,8 +84,7 @@ class Solution:
         steps = self.steps
         for n, node in enumerate(nodes):
             if n == steps:
-                difference = np.linalg.norm(node.values - self.values)
-                size = max(np.linalg.norm(self.initial), np.linalg.norm(node.values))
+                difference, size = float(np.linalg.norm(node.values - self.values)), self._size(node.values)
                 if not difference <= _ROUNDING * size:
                     raise ValueError(
                         "values: expected those at which the time stepping from the initial values ends, got "
@@ -93,6 +92,20 @@ class Solution:
                         "of their size"
                     )
             yield node
+
+    def _size(self, values: Array) -> float:
+        """What round-off in U(T) is relative to: a run may decay by any factor."""
+        return float(max(np.linalg.norm(self.initial), np.linalg.norm(values)))
+
+    @property
+    def signature(self) -> float:
+        """Σ_k cos(k) U_k(T): a number by which an estimate knows its solution again."""
+        return float(np.cos(np.arange(self.values.size)) @ self.values.ravel())
+
+    def has_signature(self, given: float) -> bool:
+        """Whether a number is the signature of this solution, up to round-off."""
+        tolerance = _ROUNDING * self._size(self.values) * self.values.size**0.5
+        return bool(abs(given - self.signature) <= tolerance)
 
     def __call__(self, x: Array) -> Array:
         """u_h(x, T) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from threading import RLock
-from typing import Protocol
+from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -119,7 +119,10 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
         )
     chosen = _estimator(estimator)
     with _LOCKS.setdefault(solution.semidiscretization, RLock()):
-        return chosen.run(solution.semidiscretization, solution.nodes(), solution.stepper.order)
+        result: Any = chosen.run(solution.semidiscretization, solution.nodes(), solution.stepper.order)
+    if not isinstance(result, Estimate):
+        return cast(Estimate, result)  # of an estimator of the user's own, whatever it is
+    return replace(result, facts={**result.facts, "signature": solution.signature})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -176,8 +179,10 @@ def certify(
     recorder = _Recorder(_stream(solution, progress))
     started = time.perf_counter()
     result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
+    solution = replace(solution, values=recorder.last.values)
     facts = {
         **result.facts,
+        "signature": solution.signature,
         "seconds_solve": recorder.seconds,
         "seconds_estimate": time.perf_counter()
         - started
@@ -185,7 +190,7 @@ def certify(
         - result.facts.get("seconds_true_error", 0.0),
     }
     own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)} | {"facts": facts}
-    return Certificate(**own, solution=replace(solution, values=recorder.last.values))
+    return Certificate(**own, solution=solution)
 
 
 class _Recorder:

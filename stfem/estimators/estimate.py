@@ -52,7 +52,8 @@ class Estimate:
         "temporal", and the true "error" at the ends where it is known.
     facts
         Numbers that describe the run: steps, slabs, degrees, cells, lengths of the domain, seconds, …;
-        "error_factor" takes α, √β and z_0 of a system, norms of its entropy, to L² (T4).
+        "error_factor" takes α, √β and z_0 of a system, norms of its entropy, to L² (T4); "signature" is that
+        of the solution.
     """
 
     bound: float
