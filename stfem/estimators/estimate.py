@@ -47,6 +47,7 @@ class Estimate:
         Those of the sentences that make `guaranteed` False.
     error, error_final, error_energy, error_dg
         True errors sup‖u − û‖, at T, in the energy norm, and ‖u(T) − u_h(T)‖; None without an exact solution.
+        The supremum is the largest of samples, a few on every slab.
     history
         Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ), "member" (λ),
         "temporal", and the true "error" at the ends where it is known.
