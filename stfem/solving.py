@@ -211,9 +211,8 @@ class _Recorder:
             yield node
 
 
-@np.errstate(
-    over="ignore"
-)  # squares of what is too large; the run that follows ends with an error of its own
+# squares of values that are too large overflow; the run that follows ends with an error of its own
+@np.errstate(over="ignore")
 def _prepare(
     problem: Problem,
     cells: int | tuple[int, ...],
