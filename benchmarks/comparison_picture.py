@@ -15,17 +15,17 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stfem.plotting import BLUE, GREY, ORANGE
+from stfem.plotting.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 
 ROOT = Path(__file__).parents[1]
 RECORD, PICTURE = ROOT / "benchmarks/results/comparison.json", ROOT / "docs/images/comparison.png"
 #: (method, what it estimates): how it is drawn; Okabe and Ito's colours, and a marker of its own.
 LINES = {
-    ("all in the dual norm", "û, sup over t"): {"color": ORANGE, "marker": "s"},
-    ("arXiv 2604.01200", "û, energy norm"): {"color": "#CC79A7", "marker": "^"},
-    ("filtered-gradient flux", "û, sup over t"): {"color": "#E69F00", "marker": "v"},
-    ("split, λ = 0 alone", "û, sup over t"): {"color": "#56B4E9", "marker": "D"},
-    ("all in L² (λ = 1 alone)", "û, sup over t"): {"color": "#009E73", "marker": "P"},
+    ("all in the dual norm", "û, sup over t"): {"color": VERMILLION, "marker": "s"},
+    ("arXiv 2604.01200", "û, energy norm"): {"color": PURPLE, "marker": "^"},
+    ("filtered-gradient flux", "û, sup over t"): {"color": ORANGE, "marker": "v"},
+    ("split, λ = 0 alone", "û, sup over t"): {"color": SKY, "marker": "D"},
+    ("all in L² (λ = 1 alone)", "û, sup over t"): {"color": GREEN, "marker": "P"},
     ("split", "û, sup over t"): {"color": BLUE, "marker": "o", "lw": 2.2},
     ("split", "u_h at T"): {"color": BLUE, "marker": "o", "ls": ":", "mfc": "white"},
     ("mesh doubling", "u_h at T"): {"color": GREY, "marker": "x", "ls": "--"},

@@ -2,9 +2,21 @@
 
 from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
 from stfem.estimators import Estimate, SplitEstimator
-from stfem.problems import Problem, Torus
+from stfem.problems import (
+    Box,
+    Dirichlet,
+    Domain,
+    Neumann,
+    Outflow,
+    Problem,
+    Robin,
+    Torus,
+    TotalFlux,
+    UnsupportedDomainError,
+)
 from stfem.provenance import installed_version
 from stfem.reconstruction import Hermite, Siac
+from stfem.semidiscretization import EquationProjection, SolveError
 from stfem.solution import Solution
 from stfem.solving import Certificate, certify, estimate, solve
 from stfem.timestepping import NonFiniteError
@@ -12,15 +24,25 @@ from stfem.timestepping import NonFiniteError
 __version__ = installed_version()
 
 __all__ = [
+    "Box",
     "Certificate",
+    "Dirichlet",
+    "Domain",
+    "EquationProjection",
     "Estimate",
     "Hermite",
+    "Neumann",
     "NonFiniteError",
+    "Outflow",
     "Problem",
+    "Robin",
     "Siac",
     "Solution",
+    "SolveError",
     "SplitEstimator",
     "Torus",
+    "TotalFlux",
+    "UnsupportedDomainError",
     "certify",
     "data",
     "equations",

@@ -12,7 +12,7 @@ import numpy as np
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.problems import Problem
 from stfem.reconstruction import Reconstruction, Siac
-from stfem.semidiscretization import Semidiscretization
+from stfem.semidiscretization import AnySemidiscretization, Semidiscretization, on_torus
 from stfem.spaces.field import Field
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper, integrate, number_of_steps
@@ -36,11 +36,11 @@ class Solution:
     initial
         U_0 in kernel layout.
     values
-        U(T) in kernel layout ``(m, q+1, …, N…)``.
+        U(T) in kernel layout: ``(m, q+1, …, N…)`` on a torus, ``(m, modes, C)`` elsewhere.
     """
 
     problem: Problem
-    semidiscretization: Semidiscretization
+    semidiscretization: AnySemidiscretization
     stepper: Stepper
     dt: float
     initial: Array
@@ -59,7 +59,9 @@ class Solution:
 
     @property
     def coefficients(self) -> Array:
-        """Orthonormal Legendre coefficients at T, axes (component, cell…, mode): a view."""
+        """Orthonormal coefficients at T (Legendre on a torus), axes (component, cell…, mode): a view."""
+        if not isinstance(self.semidiscretization, Semidiscretization):
+            return self.values.transpose(0, 2, 1)
         dim = self.semidiscretization.grid.dim
         cells = self.values.shape[1 + dim :]
         order = (0, *range(1 + dim, 1 + 2 * dim), *range(1, 1 + dim))
@@ -110,14 +112,19 @@ class Solution:
     def __call__(self, x: Array) -> Array:
         """u_h(x, T) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.
 
-        Points are taken modulo the torus; on a face the value is that of the cell to its right.
+        Points are taken modulo the torus; on a face the value is that of the cell to its right, on
+        unstructured meshes that of one of its cells. Points outside of a mesh are a ValueError.
         """
-        return self.field(x)
+        if isinstance(self.semidiscretization, Semidiscretization):
+            return self.field(x)
+        values = self.semidiscretization.evaluate(self.values, np.asarray(x, dtype=float))
+        return values[0] if self.problem.equation.components == 1 else values
 
     @property
     def field(self) -> Field:
-        """u_h(T) as a piecewise polynomial on its cells."""
-        return Field(self.semidiscretization.grid, self.semidiscretization.degree, self.values)
+        """u_h(T) as a piecewise polynomial on its cells, on a torus."""
+        semi = on_torus(self.semidiscretization, "field")
+        return Field(semi.grid, semi.degree, self.values)
 
     def reconstruct(self, reconstruction: Reconstruction | None = None) -> Field:
         """û(T), the smooth function that the bounds of an estimate are about (T2).
@@ -132,7 +139,8 @@ class Solution:
         Field
             To be called with points, like the solution.
         """
-        bound = (reconstruction if reconstruction is not None else Siac()).bind(self.semidiscretization)
+        semi = on_torus(self.semidiscretization, "reconstruct")
+        bound = (reconstruction if reconstruction is not None else Siac()).bind(semi)
         return Field(bound.grid, bound.degree, bound.field(self.values))
 
     def plot(self, path: str | Path | None = None, *, reconstruction: Reconstruction | None = None) -> Any:
@@ -206,8 +214,9 @@ class Solution:
         return load_solution(path, problem, flux=flux, penalty=penalty, stepper=stepper)
 
     def __repr__(self) -> str:
-        grid = self.semidiscretization.grid
+        semi = self.semidiscretization
+        cells = semi.grid.cells if isinstance(semi, Semidiscretization) else semi.mesh.size
         return (
-            f"Solution(cells={grid.cells}, degree={self.semidiscretization.degree}, steps={self.steps}, "
+            f"Solution(cells={cells}, degree={self.semidiscretization.degree}, steps={self.steps}, "
             f"stepper={self.stepper!r}, time={self.time:g})"
         )

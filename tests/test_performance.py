@@ -48,6 +48,18 @@ def test_script(name, tables, rows, script, tmp_path, monkeypatch, capsys):
     assert (tmp_path / f"performance_{name}_quick.md").read_text().startswith("| ")
 
 
+def test_meshes(script, tmp_path, monkeypatch, capsys):
+    module = script("meshes")
+    monkeypatch.setattr(module, "peer_ngsolve", None)
+    monkeypatch.setattr(sys, "argv", ["meshes", "--quick"])
+    module.main()
+    rows = json.loads((tmp_path / "performance_meshes_quick.json").read_text())["rows"]
+    assert len(rows) == 2 * 3 + 3
+    assert all(row.get("Mdof/s", row.get("seconds")) > 0.0 for row in rows)
+    assert rows[6]["scikit-fem seconds"] > 0.0
+    assert "target" in capsys.readouterr().out
+
+
 def test_cost_of_an_estimate(script, tmp_path, monkeypatch, capsys):
     module = script("estimate")
     monkeypatch.setattr(module, "QUICK_CELLS", {1: 5, 2: 3})
@@ -186,6 +198,15 @@ def test_memory_in_solution_vectors(script, tmp_path, monkeypatch):
     module.main()
     (row,) = json.loads((tmp_path / "performance_memory_quick.json").read_text())["rows"]
     assert row["peak / solution vectors"] == pytest.approx(facts["vectors"], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "eps", "steps", "most"), [("linear", 1e-4, 12, 50.0), ("Burgers", 1e-2, 6, 110.0)]
+)
+def test_few_vectors_are_held(name, eps, steps, most, script):
+    """A single whole filtered field of all nodes, or a slab at Gauss points in one piece, takes more."""
+    module = script("memory")
+    assert module.measured(module.Case(name, 2, eps, 96, steps, 0.1), True)["vectors"] < most
 
 
 def test_classes_for_asv(script):

@@ -9,6 +9,7 @@ import numpy as np
 from stfem.estimators import Estimate
 from stfem.io.cells import MAX_DEGREE, SHAPES, Cells
 from stfem.reconstruction import Reconstruction, prolong
+from stfem.semidiscretization import on_torus
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import point_coordinates, values_at
@@ -57,7 +58,7 @@ class SolutionCells:
             raise TypeError(f"estimate: expected an Estimate, got {type(estimate).__name__}")
         if reconstruction is not None and not hasattr(reconstruction, "bind"):
             raise TypeError(f"reconstruction: expected one such as Siac(), got {reconstruction!r}")
-        semi = solution.semidiscretization
+        semi = on_torus(solution.semidiscretization, "files of fields")
         self._semi = semi
         self._bound = None if reconstruction is None else reconstruction.bind(semi)
         self._grid = semi.grid if self._bound is None else self._bound.grid

@@ -18,8 +18,9 @@ from stfem.io.scheme import RECIPES, describe_flux, describe_penalty, describe_s
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
 from stfem.problems import fingerprint as problems
+from stfem.problems.domain import torus_of
 from stfem.problems.fingerprint import Recipe, difference, fingerprint, functions_in, rebuild
-from stfem.semidiscretization import Semidiscretization
+from stfem.semidiscretization import Semidiscretization, on_torus
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper
@@ -35,7 +36,7 @@ _SOLUTION = {
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
     """Write a solution, how it was computed, and its history if it is stored; see `Solution.save`."""
-    semi, equation = solution.semidiscretization, solution.problem.equation
+    semi, equation = on_torus(solution.semidiscretization, "save"), solution.problem.equation
     content = {
         "problem": fingerprint(solution.problem),
         "cells": semi.grid.cells,
@@ -67,7 +68,7 @@ def load_solution(
     cells, degree = saved["cells"], saved["degree"]
     chosen = partial(_chosen, path, saved)
     problem = chosen("problem", problem, fingerprint, problems.RECIPES)
-    equation, grid = problem.equation, TensorGrid(problem.domain.lengths, cells)
+    equation, grid = problem.equation, TensorGrid(torus_of(problem.domain, "load").lengths, cells)
     flux = chosen("flux", flux, lambda given: describe_flux(given, equation), RECIPES)
     penalty = chosen(
         "penalty", penalty, lambda given: describe_penalty(given, equation, grid, degree), RECIPES

@@ -17,7 +17,8 @@ from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.io.levels import RecordedLevels
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
-from stfem.semidiscretization import Semidiscretization
+from stfem.problems.domain import torus_of
+from stfem.semidiscretization import Semidiscretization, on_torus
 from stfem.solution import Solution
 from stfem.spaces.legendre import gauss
 from stfem.spaces.stencil import Array
@@ -99,7 +100,7 @@ def to_skfem(solution: Solution, *, history: bool = False) -> SkfemField:
     """
     if not isinstance(solution, Solution):
         raise TypeError(f"solution: expected a Solution, got {type(solution).__name__}")
-    semi = solution.semidiscretization
+    semi = on_torus(solution.semidiscretization, "to scikit-fem")
     mesh = _mesh(semi.grid)
     levels = [node.values for node in solution.nodes()] if history else [solution.values]
     vectors = np.stack([_vectors(values, semi.grid.dim) for values in levels])
@@ -159,7 +160,7 @@ def from_skfem(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {type(problem).__name__}")
-    lengths, components = problem.domain.lengths, problem.equation.components
+    lengths, components = torus_of(problem.domain, "from scikit-fem").lengths, problem.equation.components
     semi = Semidiscretization(problem, _cells(mesh, lengths), degree, flux, penalty)
     projection = _Projection(semi.grid, semi.degree, mesh, element)
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 1:

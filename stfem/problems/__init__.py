@@ -1,8 +1,10 @@
 """Problems: equation, domain and data together; the catalogue has problems with exact solutions."""
 
+from stfem.problems.bounded import Box, Domain
 from stfem.problems.catalogue import CATALOGUE
 from stfem.problems.cole_hopf import burgers_cole_hopf
-from stfem.problems.domain import Torus
+from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Robin, TotalFlux
+from stfem.problems.domain import Region, Torus, UnsupportedDomainError
 from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
 from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
@@ -10,9 +12,19 @@ from stfem.problems.problem import Problem
 
 __all__ = [
     "CATALOGUE",
+    "Box",
+    "Condition",
+    "Dirichlet",
+    "Domain",
     "ExactData",
+    "Neumann",
+    "Outflow",
     "Problem",
+    "Region",
+    "Robin",
+    "TotalFlux",
     "Torus",
+    "UnsupportedDomainError",
     "burgers_cole_hopf",
     "diffusive_p_system",
     "linear_advection_diffusion",

@@ -18,7 +18,7 @@ from numpy.polynomial import Polynomial as Powers
 from stfem.data import Approximated, Constant, Data, Polynomial, Trigonometric
 from stfem.data.base import Array
 from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem, Equation, ScalarConservationLaw
-from stfem.problems.domain import Torus
+from stfem.problems.domain import Torus, torus_of
 from stfem.problems.exact import ExactData
 from stfem.problems.problem import Problem
 
@@ -105,7 +105,7 @@ def fingerprint(problem: Problem) -> dict[str, Any]:
     equations of a user's own at random states.
     """
     x = np.outer(_IRRATIONAL[: problem.domain.dim], np.arange(1, _POINTS + 1)) % 1.0
-    x *= np.reshape(problem.domain.lengths, (-1, 1))
+    x *= np.reshape(torus_of(problem.domain, "fingerprint").lengths, (-1, 1))
     times = (0.0, 0.41 * problem.final_time, problem.final_time)
 
     def sampled(function: Callable[..., Array]) -> Array:

@@ -14,7 +14,9 @@ from stfem.data.callables import real_array
 from stfem.data.constant import as_number
 from stfem.equations import Equation
 from stfem.problems.arguments import LARGEST, checked_number
-from stfem.problems.domain import Torus
+from stfem.problems.bounded import Box, Domain, cell_numbers
+from stfem.problems.conditions import Condition
+from stfem.problems.domain import Region
 from stfem.problems.exact import ExactData
 
 __all__ = ["Problem"]
@@ -33,7 +35,7 @@ class Problem:
     ----------
     equation : Equation
         The physics.
-    domain : Torus
+    domain : Torus, Box or Domain
         Where, of the same dimension.
     initial : float, Data, callable u_0(x), or one per component
         Values of shape (m, ...), or x.shape[1:] for scalar equations. Attribute: tuple of m Data.
@@ -56,7 +58,7 @@ class Problem:
     """
 
     equation: Equation
-    domain: Torus
+    domain: Region
     initial: tuple[Data, ...]
     final_time: float
     source: tuple[Data, ...]
@@ -66,7 +68,7 @@ class Problem:
     def __init__(
         self,
         equation: Equation,
-        domain: Torus,
+        domain: Region,
         initial: object,
         final_time: float,
         source: object = None,
@@ -75,8 +77,8 @@ class Problem:
     ) -> None:
         if not isinstance(equation, Equation):
             raise TypeError(f"equation: expected an Equation, got {type(equation).__name__}")
-        if not isinstance(domain, Torus):
-            raise TypeError(f"domain: expected a Torus, got {type(domain).__name__}")
+        if not isinstance(domain, Region):
+            raise TypeError(f"domain: expected a Torus, Box or Domain, got {type(domain).__name__}")
         d, m = equation.dim, equation.components
         if domain.dim != d:
             raise ValueError(f"domain: expected dimension {d} as of the equation, got {domain.dim}")
@@ -97,33 +99,52 @@ class Problem:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        self._check_boundary()
+        self._check_subdomains()
         if self.equation.linear:
             self._check_velocity()
         self._check_exact()
 
+    def _check_boundary(self) -> None:
+        if not isinstance(self.domain, (Box, Domain)):
+            return
+        given = self.domain.boundary
+        for name, condition in ({"boundary": given} if isinstance(given, Condition) else given).items():
+            condition.data(self.equation.dim, self.equation.components, f"boundary {name!r}")
+            condition.transfer(self.equation.dim, f"boundary {name!r}")
+
+    def _check_subdomains(self) -> None:
+        names = self.equation.subdomain_diffusion
+        if names is None:
+            return
+        if not isinstance(self.domain, Domain):
+            raise ValueError(
+                f"diffusion: expected a number or a matrix on {self.domain!r}, which has no subdomains, "
+                f"got {self.equation.described_diffusion}"
+            )
+        cell_numbers(self.domain.mesh(), list(names))
+
     def _check_velocity(self) -> None:
-        """b_i must not jump across the periodic seam normal to e_i: ∇·b would hold a measure there (T4)."""
-        rng = np.random.default_rng(3)
-        for i, b in enumerate(self.equation.velocity):
-            if b.constant:
-                continue
-            left = rng.uniform(0.0, 1.0, (self.domain.dim, 8)) * np.reshape(self.domain.lengths, (-1, 1))
-            right = left.copy()
-            left[i], right[i] = 0.0, self.domain.lengths[i]
+        """b·n must not jump across a periodic seam: ∇·b would hold a measure there (T4)."""
+        velocity = self.equation.velocity
+        if all(b.constant for b in velocity):
+            return
+        for seam in self.domain.seams(np.random.default_rng(3)):
             for t in (0.0, 0.41 * self.final_time):
-                ends = b(left, t), b(right, t)
+                ends = [
+                    sum(n * b(x, t) for n, b in zip(seam.normals, velocity, strict=True))
+                    for x in (seam.left, seam.right)
+                ]
                 if np.max(np.abs(ends[0] - ends[1])) > 1e-8 * (1.0 + np.max(np.abs(ends))):
                     raise ValueError(
-                        f"velocity: expected component {i} to be periodic in direction {i}, "
-                        f"got {ends[0][0]} and {ends[1][0]} on the two sides"
+                        f"velocity: expected {seam.label}, got {ends[0][0]} and {ends[1][0]} on the two sides"
                     )
 
     def _check_exact(self) -> None:
         """An exact solution with another initial value would make every reported error meaningless."""
         if self.exact is None:
             return
-        x = np.random.default_rng(5).uniform(0.0, 1.0, (self.domain.dim, 32))
-        x *= np.reshape(self.domain.lengths, (-1, 1))
+        x = self.domain.sample(np.random.default_rng(5), 32)
         start = np.stack([datum(x, 0.0) for datum in self.initial])
         exact = self.exact(x, 0.0)
         # the median lets discontinuous data differ at a jump

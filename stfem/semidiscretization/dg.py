@@ -12,6 +12,7 @@ from stfem.data import Data
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
+from stfem.semidiscretization.arguments import checked_degree
 from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
 from stfem.semidiscretization.memory import require_memory
@@ -63,18 +64,17 @@ class Semidiscretization:
     def __init__(
         self,
         problem: Problem,
-        cells: int | tuple[int, ...],
+        cells: int | tuple[int, ...] | None,
         degree: int,
         flux: ConvectiveFlux = flux_rusanov,
         penalty: InteriorPenalty | None = None,
     ) -> None:
-        if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)):
-            raise TypeError(f"degree: expected a whole number, got {degree!r}")
-        if not 0 <= degree <= MAX_DEGREE:
-            raise ValueError(f"degree: expected 0 to {MAX_DEGREE}, got {degree}")
         equation = problem.equation
-        self.problem, self.degree, self.flux = problem, int(degree), flux
-        self.grid = TensorGrid(problem.domain.lengths, cells)
+        self.problem, self.degree, self.flux = problem, checked_degree(degree, MAX_DEGREE), flux
+        grid = problem.domain.mesh(cells)
+        if not isinstance(grid, TensorGrid):
+            raise TypeError(f"domain: expected a Torus, got {problem.domain!r}")
+        self.grid = grid
         require_memory(self.grid, equation.components, self.degree)
         self.penalty = penalty or InteriorPenalty()
         self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, self.penalty)
@@ -169,8 +169,13 @@ class Semidiscretization:
             # a run that starts from nothing has no time scale but its own length
             least = _LEAST_TIME * self.problem.final_time
             step = _RATE_STEP * max(float(np.linalg.norm(u)) / size, least)
-            ahead, behind = (self._without_sources(t, u + s * rate) for s in (step, -step))
-            result = (ahead - behind) / (2.0 * step)
+            result, behind, moved = (np.empty(u.shape) for _ in range(3))
+            for s, target in ((step, result), (-step, behind)):
+                np.multiply(rate, s, out=moved)
+                moved += u
+                self._without_sources(t, moved, target)
+            result -= behind
+            result /= 2.0 * step
             reaction = self.problem.equation.reaction
             if not reaction.is_zero:
                 result -= self._reaction(reaction, t, rate)
@@ -211,6 +216,11 @@ class Semidiscretization:
     def transport_spectrum(self) -> NDArray[np.complex128]:
         """Eigenvalues of the DG upwind operator for unit velocity on unit cells (sampled Fourier symbol)."""
         return np.asarray(np.linalg.eigvals(transport(self.degree, 1.0, 0.0).symbol(64)).ravel())
+
+    @property
+    def reaction_rate(self) -> float:
+        """Bound of |c|, in 1/time."""
+        return self.problem.equation.reaction.sup(0.0, self.problem.final_time, self.grid.lengths)
 
     def convective_rate(self, u: Array) -> float:
         """Largest Σ_i λ_i / h_i over all points, in 1/time.

@@ -12,6 +12,7 @@ import numpy as np
 
 from stfem.estimators import SplitEstimator
 from stfem.problems import Problem
+from stfem.semidiscretization import on_torus
 from stfem.solving import Certificate, certify
 
 #: Numbers of a case, in the order of the columns; None where there is none, as an error without exact
@@ -87,7 +88,7 @@ def _with_reconstruction(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _results(certificate: Certificate, seconds: float) -> dict[str, Any]:
-    semi = certificate.solution.semidiscretization
+    semi = on_torus(certificate.solution.semidiscretization, "study")
     lower, upper = certificate.enclosure
     values = {
         "unknowns": semi.dofs,

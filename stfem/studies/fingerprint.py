@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from stfem.problems import Problem
+from stfem.problems.domain import torus_of
 from stfem.provenance import code_digest
 from stfem.spaces.stencil import Array
 
@@ -219,7 +220,7 @@ def _known(module: str | None, name: str) -> bytes:
 def _samples(problem: Problem) -> Iterator[Array]:
     """Data at fixed points and times, flux and wave speed for fixed states, the exact solution; rounded."""
     equation, rng = problem.equation, np.random.default_rng(17)
-    x = rng.uniform(0.0, 1.0, (equation.dim, _POINTS)) * np.reshape(problem.domain.lengths, (-1, 1))
+    x = torus_of(problem.domain, "study").sample(rng, _POINTS)
     states = equation.probe_states(rng, _POINTS)
     data = [*problem.source, equation.reaction, *(equation.velocity if equation.linear else ())]
     for datum in problem.initial:
