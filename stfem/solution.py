@@ -17,6 +17,9 @@ from stfem.spaces.field import Field
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper, integrate, number_of_steps
 
+#: Relative difference in L² of two runs of one computation that round-off on two machines may explain.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -65,12 +68,46 @@ class Solution:
         return self.values.transpose(order).reshape(self.values.shape[0], *cells, -1)
 
     def nodes(self) -> Iterator[Node]:
-        """All time nodes: the stored ones, or computed again (bit for bit the same run)."""
+        """All time nodes: the stored ones, or computed again (bit for bit the same run).
+
+        Raises
+        ------
+        ValueError
+            In place of the last node, where a repeated run does not end at `values`: what is said of the run
+            would not hold for them.
+        """
         if self.stored is not None:
             return iter(self.stored)
-        return integrate(
-            self.semidiscretization, self.stepper, self.initial, self.problem.final_time, self.dt
+        return self._ending_at_values(
+            integrate(self.semidiscretization, self.stepper, self.initial, self.problem.final_time, self.dt)
         )
+
+    def _ending_at_values(self, nodes: Iterator[Node]) -> Iterator[Node]:
+        steps = self.steps
+        for n, node in enumerate(nodes):
+            if n == steps:
+                difference, size = float(np.linalg.norm(node.values - self.values)), self._size(node.values)
+                if not difference <= _ROUNDING * size:
+                    raise ValueError(
+                        "values: expected those at which the time stepping from the initial values ends, got "
+                        f"others: the difference in L² is {difference / size if size else np.inf:.3g} "
+                        "of their size"
+                    )
+            yield node
+
+    def _size(self, values: Array) -> float:
+        """What round-off in U(T) is relative to: a run may decay by any factor."""
+        return float(max(np.linalg.norm(self.initial), np.linalg.norm(values)))
+
+    @property
+    def signature(self) -> float:
+        """Σ_k cos(k) U_k(T): a number by which an estimate knows its solution again."""
+        return float(np.cos(np.arange(self.values.size)) @ self.values.ravel())
+
+    def has_signature(self, given: float) -> bool:
+        """Whether a number is the signature of this solution, up to round-off."""
+        tolerance = _ROUNDING * self._size(self.values) * self.values.size**0.5
+        return bool(abs(given - self.signature) <= tolerance)
 
     def __call__(self, x: Array) -> Array:
         """u_h(x, T) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.
@@ -159,7 +196,7 @@ class Solution:
         """Read a solution that `save` has written: the same numbers, bit for bit.
 
         `nodes`, and thereby an estimate, repeat the computation, which on the same machine gives the same
-        numbers again.
+        numbers again, and elsewhere the same up to round-off; where it does not, they raise.
 
         Parameters
         ----------
@@ -175,7 +212,7 @@ class Solution:
         ------
         ValueError
             Naming what is missing or differs from what the solution was computed with; for a file that is
-            damaged, of another kind or of a newer format.
+            damaged, of another kind or of a newer format, or holds values that are not finite.
         OSError
             Where the file cannot be read.
         """

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from threading import RLock
-from typing import Protocol
+from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,7 +26,7 @@ from stfem.semidiscretization import (
 )
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
-from stfem.timestepping import Node, StepLimits, Stepper
+from stfem.timestepping import Node, StepLimits, Stepper, integrate
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
@@ -117,6 +117,8 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
     ------
     TypeError
         For anything that is not a solution or not an estimator.
+    ValueError
+        Where the repeated time stepping does not end at ``solution.values``.
     """
     if not isinstance(solution, Solution):
         raise TypeError(
@@ -126,7 +128,10 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
     chosen = _estimator(estimator)
     semi = on_torus(solution.semidiscretization, "estimate")
     with _LOCKS.setdefault(semi, RLock()):
-        return chosen.run(semi, solution.nodes(), solution.stepper.order)
+        result: Any = chosen.run(semi, solution.nodes(), solution.stepper.order)
+    if not isinstance(result, Estimate):
+        return cast(Estimate, result)  # of an estimator of the user's own, whatever it is
+    return replace(result, facts={**result.facts, "signature": solution.signature})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -186,8 +191,10 @@ def certify(
     recorder = _Recorder(_stream(solution, progress))
     started = time.perf_counter()
     result = chosen.run(semi, iter(recorder), solution.stepper.order)
+    solution = replace(solution, values=recorder.last.values)
     facts = {
         **result.facts,
+        "signature": solution.signature,
         "seconds_solve": recorder.seconds,
         "seconds_estimate": time.perf_counter()
         - started
@@ -195,7 +202,7 @@ def certify(
         - result.facts.get("seconds_true_error", 0.0),
     }
     own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)} | {"facts": facts}
-    return Certificate(**own, solution=replace(solution, values=recorder.last.values))
+    return Certificate(**own, solution=solution)
 
 
 class _Recorder:
@@ -216,6 +223,8 @@ class _Recorder:
             yield node
 
 
+# squares of values that are too large overflow; the run that follows ends with an error of its own
+@np.errstate(over="ignore")
 def _prepare(
     problem: Problem,
     cells: int | tuple[int, ...] | None,
@@ -325,7 +334,9 @@ def _named(given: object) -> str:
 
 
 def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
-    nodes = solution.nodes()
+    """The nodes of a run that is computed for the first time."""
+    semi, final_time = solution.semidiscretization, solution.problem.final_time
+    nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
     return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes
 
 

@@ -341,3 +341,14 @@ def test_exact_solution_that_is_not_finite():
     problem = advection(sine(PI2), exact=lambda x, t: np.sin(PI2 * x[0]) * (np.nan if t > 0.0 else 1.0))
     with pytest.raises(ValueError, match="exact: expected finite values"):
         certify(problem, cells=8, degree=1)
+
+
+@pytest.mark.parametrize("initial", [lambda x: 1e160 * np.sin(PI2 * x[0]), sine(PI2, amplitude=1e160)])
+def test_data_with_squares_that_are_not_finite(initial):
+    """No warning on the way, and the message does not blame the time step alone."""
+    problem = advection(initial, 0.1, 1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(NonFiniteError, match="so large"):
+            certify(problem, cells=6, degree=1)
+        assert 1e159 < np.abs(solve(problem, cells=6, degree=1).values).max() < 1e161

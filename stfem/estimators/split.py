@@ -51,7 +51,8 @@ class SplitEstimator:
     reconstruction
         Spatial reconstruction; `Siac()` by default.
     interpolant
-        Interpolation in time. Default: Hermite of odd degree ≥ max(9, order of the time stepping).
+        Interpolation in time. Default: Hermite of odd degree ≥ max(9, order of the time stepping), at most
+        15.
     members
         Members λ ∈ [0, 1] of the flux family d̃_λ = (1−λ)K*σ_h + λD∇û; the cheapest one is taken on every
         slab (T3.5).
@@ -82,7 +83,7 @@ class SplitEstimator:
 
     def interpolant_for(self, order: int) -> Hermite:
         """Interpolant used with time stepping of the given order."""
-        return self.interpolant if self.interpolant is not None else Hermite(max(9, order + 1 - order % 2))
+        return self.interpolant if self.interpolant is not None else Hermite.for_order(order)
 
     def run(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history."""

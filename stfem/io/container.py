@@ -11,11 +11,13 @@ with the entries ``version``, ``kind`` and ``content``. In the latter
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import secrets
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -31,7 +33,11 @@ __all__ = ["FORMAT_VERSION", "read", "write", "written_at_once"]
 FORMAT_VERSION = 1
 SUFFIX = ".npz"
 _TEXT = "stfem"
-_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, TypeError, ValueError)
+#: What zipfile and numpy raise for damaged files; RuntimeError for flags and versions that nobody has set.
+_BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
+    *(EOFError, LookupError, RuntimeError, TypeError, ValueError),
+)
 
 
 def write(path: str | Path, kind: str, content: Mapping[str, Any]) -> Path:
@@ -99,7 +105,9 @@ def read(path: str | Path, kind: str) -> dict[str, Any]:
                     if not isinstance(content, dict):
                         raise TypeError(f"content: expected a mapping, got {type(content).__name__}")
                     return content
-        except _BROKEN as error:
+        except (*_BROKEN, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:
+                raise  # the disk; an invalid argument is a place before the start, named by the file itself
             raise ValueError(f"{path}: expected a whole file, got a damaged one ({error})") from error
     raise ValueError(f"{path}: {misfit}")
 

@@ -30,7 +30,7 @@ class SolutionCells:
         Adds û, point data ``u_hat``. Where it splits cells, so does the file, and every piece has the
         indicator of its cell.
     names
-        One per component, in place of "u".
+        One per component, in place of "u"; the only one may be given as it is.
     degree
         Degree of the interpolation between the nodes, 1 to 10. Default: that of u_h, or of û if there is one,
         within these limits.
@@ -70,7 +70,7 @@ class SolutionCells:
         self._abscissae = np.linspace(0.0, 1.0, self._degree + 1)
         coordinates = point_coordinates(self._grid, [self._abscissae] * semi.grid.dim)
         self._points = np.ascontiguousarray(np.moveaxis(self._at_nodes(coordinates), 0, -1))
-        self._cell_data = {} if estimate is None else self._indicators(estimate)
+        self._cell_data = {} if estimate is None else self._indicators(solution, estimate)
 
     def at(self, values: Array) -> Cells:
         """The cells with the field of modes ``(m, q+1, …, N…)``."""
@@ -91,13 +91,16 @@ class SolutionCells:
         chosen = field[(slice(None), *self._nodes.T)]
         return np.swapaxes(chosen.reshape(*chosen.shape[:2], -1), 1, 2)
 
-    def _indicators(self, estimate: Estimate) -> dict[str, Array]:
+    def _indicators(self, solution: Solution, estimate: Estimate) -> dict[str, Array]:
         squares = estimate.indicators_sq
         if squares.shape != self._semi.grid.cells:
             raise ValueError(
                 f"estimate: expected indicators of {self._semi.grid.cells} cells, those of the solution, "
                 f"got {squares.shape}"
             )
+        signature = estimate.facts.get("signature")
+        if signature is not None and not solution.has_signature(signature):
+            raise ValueError("estimate: expected one of the solution, got that of another solution")
         for axis, (fine, coarse) in enumerate(zip(self._grid.cells, squares.shape, strict=True)):
             squares = np.repeat(squares, fine // coarse, axis)
         return {"eta": np.sqrt(squares).ravel(), "eta_sq": squares.ravel()}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from stfem.problems.domain import torus_of
 from stfem.problems.fingerprint import Recipe, difference, fingerprint, functions_in, rebuild
 from stfem.semidiscretization import Semidiscretization, on_torus
 from stfem.solution import Solution
+from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper
 
 __all__ = ["load_estimate", "load_solution", "save_estimate", "save_solution"]
@@ -73,15 +75,34 @@ def load_solution(
     )
     stepper = chosen("stepper", stepper, describe_stepper, RECIPES)
     semidiscretization = Semidiscretization(problem, cells, degree, flux, penalty)
-    initial, values = saved["initial"], saved["values"]
-    levels = [initial, values, *(node[name] for node in saved["stored"] or () for name in ("values", "rate"))]
+    initial, values, stored = saved["initial"], saved["values"], saved["stored"]
+    levels = [initial, values, *(node[name] for node in stored or () for name in ("values", "rate"))]
     for array in levels:
         if np.shape(array) != semidiscretization.shape:
             raise ValueError(
                 f"{path}: expected coefficients of shape {semidiscretization.shape}, got {np.shape(array)}"
             )
-    stored = None if saved["stored"] is None else tuple(map(_node, saved["stored"]))
-    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, stored)
+        if not np.all(np.isfinite(array)):
+            raise ValueError(f"{path}: expected finite coefficients, got others")
+    if stored is not None and not _is_history(stored, initial, values, problem.final_time):
+        raise ValueError(
+            f"{path}: expected a history from the initial values at 0 to the last ones at "
+            f"{problem.final_time:g}, got another"
+        )
+    nodes = None if stored is None else tuple(map(_node, stored))
+    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, nodes)
+
+
+def _is_history(stored: Sequence[Mapping[str, Any]], initial: Array, values: Array, final: float) -> bool:
+    """Whether stored nodes belong to the first and the last values that are saved beside them."""
+    times = [node["time"] for node in stored]
+    return (
+        len(times) >= 2
+        and (times[0], times[-1]) == (0.0, final)
+        and all(before < after for before, after in pairwise(times))
+        and np.array_equal(stored[0]["values"], initial)
+        and np.array_equal(stored[-1]["values"], values)
+    )
 
 
 def _chosen(

@@ -12,6 +12,7 @@ import skfem
 from numpy.polynomial import Legendre
 from numpy.typing import NDArray
 
+from stfem.data.callables import real_array
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.io.levels import RecordedLevels
 from stfem.meshes.grid import TensorGrid
@@ -21,6 +22,7 @@ from stfem.semidiscretization import Semidiscretization, on_torus
 from stfem.solution import Solution
 from stfem.spaces.legendre import gauss
 from stfem.spaces.stencil import Array
+from stfem.timestepping import NonFiniteError
 
 __all__ = ["LegendreElement", "SkfemField", "from_skfem", "to_skfem"]
 
@@ -140,7 +142,7 @@ def from_skfem(
     degree
         q of the solution.
     order
-        Order of the time stepping that computed them.
+        Order of the time stepping that computed them; it chooses the interpolation in time.
     flux, penalty
         Numerical fluxes that the estimate reconstructs with; best those of the computation.
 
@@ -152,7 +154,7 @@ def from_skfem(
     Raises
     ------
     ValueError, TypeError
-        For a mesh of other cells, arrays that do not fit, and fields that are not in Q_q.
+        For a mesh of other cells, arrays that do not fit or are complex, and fields that are not in Q_q.
     NonFiniteError
         For levels that are not finite.
     """
@@ -163,7 +165,7 @@ def from_skfem(
     projection = _Projection(semi.grid, semi.degree, mesh, element)
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 1:
         raise ValueError(f"order: expected a whole number from 1 on, got {order!r}")
-    vectors = np.asarray(coefficients, dtype=np.float64)
+    vectors = real_array(coefficients, "coefficients")
     if vectors.ndim == 2 and components == 1:
         vectors = vectors[:, None]
     if vectors.ndim != 3 or vectors.shape[1:] != (components, projection.size) or len(vectors) < 2:
@@ -172,6 +174,10 @@ def from_skfem(
             f"coefficients: expected an array of shape {('levels', *shape)} with two levels or more, "
             f"got {np.shape(coefficients)}"
         )
+    finite = np.isfinite(vectors).all(axis=(1, 2))
+    if not finite.all():
+        first = int(np.argmin(finite))
+        raise NonFiniteError("level", first * problem.final_time / (len(vectors) - 1), first)
     levels = np.stack([[projection(vector) for vector in level] for level in vectors])
     levels.flags.writeable = False
     stepper = RecordedLevels(levels, int(order))
@@ -201,9 +207,17 @@ def _cells(mesh: Any, lengths: Sequence[float]) -> tuple[int, ...]:
     kind = MESHES[len(lengths)]
     if not isinstance(mesh, skfem.Mesh) or mesh.elem.refdom is not kind.elem.refdom:
         raise TypeError(f"mesh: expected a skfem.{kind.__name__}, got {type(mesh).__name__}")
-    size = np.ptp(mesh.p[:, mesh.t[:, 0]], axis=1)
+    sizes = np.ptp(mesh.p[:, mesh.t], axis=1)  # (d, cells)
+    size = sizes[:, 0]
     if not np.all(size > 0.0):
         raise ValueError(f"mesh: expected cells along the axes, got one of the size {tuple(size.tolist())}")
+    for i, length in enumerate(lengths):
+        least, most = float(sizes[i].min()), float(sizes[i].max())
+        if most - least > _TOLERANCE * length:
+            raise ValueError(
+                "mesh: expected the equal cells of a grid, got cells of sizes from "
+                f"{least:.3g} to {most:.3g} in direction {i}"
+            )
     return tuple(max(1, int(count)) for count in np.rint(lengths / size))
 
 
@@ -262,6 +276,28 @@ def _located(grid: TensorGrid, basis: Any, line: Array) -> tuple[NDArray[np.intp
         and np.all(np.bincount(cells, minlength=grid.size) == 1)
     )
     if not fits:
-        counts, box = " × ".join(map(str, grid.cells)), " × ".join(f"(0, {x:g})" for x in grid.lengths)
-        raise ValueError(f"mesh: expected the {counts} equal cells of a grid on {box}, got others")
+        counts, box = " × ".join(map(str, grid.cells)), _box([(0.0, length) for length in grid.lengths])
+        raise ValueError(
+            f"mesh: expected the {counts} equal cells of a grid on {box}, got {_found(grid, basis)}"
+        )
     return cells, np.ravel_multi_index(tuple(nearest), (len(line),) * grid.dim)
+
+
+def _found(grid: TensorGrid, basis: Any) -> str:
+    """What a mesh that is not the grid has in place of its cells."""
+    points = basis.mesh.p[:, basis.mesh.t]
+    ends = np.stack([points.min(axis=(1, 2)), points.max(axis=(1, 2))], axis=1)
+    wanted = np.stack([np.zeros(grid.dim), grid.lengths], axis=1)
+    count, same_box = (
+        points.shape[2],
+        np.allclose(ends, wanted, rtol=0.0, atol=_TOLERANCE * max(grid.lengths)),
+    )
+    return (
+        "cells of another shape"
+        if same_box and count == grid.size
+        else f"{count} cells on {_box(ends.tolist())}"
+    )
+
+
+def _box(ends: Sequence[Sequence[float]]) -> str:
+    return " × ".join(f"({start:.10g}, {stop:.10g})" for start, stop in ends)

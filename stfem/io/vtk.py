@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from math import ceil
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from stfem.data.callables import real_array
 from stfem.estimators import Estimate
 from stfem.io.cells import Cells
 from stfem.io.container import written_at_once
@@ -75,11 +79,11 @@ def write_vtk(
     solution
         Becomes point data ``u_h``; of a system ``u_1_h``, ``u_2_h``, ….
     estimate
-        Local indicators become cell data: ``eta`` is η_K, ``eta_sq`` its square (T4.7).
+        That of the solution: local indicators become cell data, ``eta`` is η_K, ``eta_sq`` its square (T4.7).
     reconstruction
         Adds û as point data ``u_hat``: `Siac()` is that of the default estimator.
     names
-        One per component, in place of "u".
+        One per component, in place of "u"; the only one may be given as it is.
     degree
         Degree of the interpolation between nodes, 1 to 10. Default: that of u_h, or of û if there is one,
         at most 10; between the nodes it is then exact, but for a û of higher degree.
@@ -120,7 +124,8 @@ def write_vtk_series(
     """Write u_h at many times: a collection (.pvd) to open in ParaView, and beside it a folder of .vtu files.
 
     One time node is in memory at a time; without a stored history the time stepping is repeated. A run that
-    is interrupted, or blows up, leaves the collection of what has been written.
+    is interrupted, or blows up, leaves the collection of what has been written. Files of an older collection
+    of that name are replaced or removed; others are left alone.
 
     Parameters
     ----------
@@ -131,7 +136,7 @@ def write_vtk_series(
     every
         Every so many time steps, and at the end. Default: as many as give about fifty files.
     times
-        Instead: at the time nodes nearest to these.
+        Instead: at the time nodes nearest to these. A warning says where several have the same one.
 
     Returns
     -------
@@ -143,7 +148,7 @@ def write_vtk_series(
     TypeError, ValueError
         For arguments that do not fit, times outside of the run, and another ending.
     OSError
-        Where the files cannot be written.
+        Where the files cannot be written, and where one would replace a file that is in no older collection.
     ImportError
         Where meshio is not installed.
     """
@@ -152,12 +157,17 @@ def write_vtk_series(
     cells = SolutionCells(solution, estimate, reconstruction, names, degree)
     chosen = _chosen_steps(solution, every, times)
     folder = target.with_suffix("")
+    frames = [folder / f"{folder.name}_{number:04d}.vtu" for number in range(len(chosen))]
+    old = _frames_of(target, folder)
+    foreign = [str(frame) for frame in frames if frame.exists() and frame not in old]
+    if foreign:
+        raise FileExistsError(f"path: expected no file of another origin in its folder, got {foreign[0]}")
     folder.mkdir(exist_ok=True)
     entries: list[str] = []
     try:
         for step, node in enumerate(solution.nodes()):
             if step in chosen:
-                frame = folder / f"{folder.name}_{len(entries):04d}.vtu"
+                frame = frames[len(entries)]
                 write_cells(frame, cells.at(node.values), compressed=compressed)
                 name = quoteattr(f"{folder.name}/{frame.name}")
                 entries.append(f'<DataSet timestep="{float(node.time)!r}" part="0" file={name}/>\n')
@@ -168,7 +178,24 @@ def write_vtk_series(
             head = '<?xml version="1.0" encoding="UTF-8"?>\n<VTKFile type="Collection" version="0.1">\n'
             text = "".join([head, "<Collection>\n", *entries, "</Collection>\n</VTKFile>\n"])
             unfinished.write_text(text, encoding="utf-8")
+        for frame in old.difference(frames[: len(entries)]):
+            frame.unlink(missing_ok=True)
     return target
+
+
+def _frames_of(collection: Path, folder: Path) -> set[Path]:
+    """Files in the folder that a collection of `write_vtk_series` lists; nothing of any other file."""
+    try:
+        root = ElementTree.parse(collection).getroot()
+    except (FileNotFoundError, ElementTree.ParseError):
+        return set()
+    listed = [Path(entry.get("file", "")) for entry in root.findall("Collection/DataSet")]
+    pattern = re.compile(re.escape(folder.name) + r"_\d{4,}\.vtu")
+    return {
+        folder / path.name
+        for path in listed
+        if path.parent == Path(folder.name) and pattern.fullmatch(path.name)
+    }
 
 
 def _meshio() -> Any:
@@ -191,10 +218,20 @@ def _chosen_steps(solution: Solution, every: int | None, times: Sequence[float] 
     if times is not None:
         if every is not None:
             raise TypeError("expected either every or times, got both")
-        given = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        given = np.atleast_1d(real_array(times, "times"))
         if given.ndim != 1 or not np.all((given >= 0.0) & (given <= final)):
             raise ValueError(f"times: expected numbers from 0 to {final:g}, got {times}")
-        return set(np.rint(given / final * steps).astype(int).tolist())
+        if given.size == 0:
+            raise ValueError("times: expected at least one, got none")
+        chosen = set(np.rint(given / final * steps).astype(int).tolist())
+        if len(chosen) < len(set(given.tolist())):
+            warnings.warn(
+                f"times: expected each to have a nearest time node of its own, got {given.size} times for "
+                f"{len(chosen)} nodes of a run with {steps} steps; these are written once",
+                UserWarning,
+                stacklevel=3,
+            )
+        return chosen
     stride = ceil(steps / FRAMES) if every is None else every
     if isinstance(stride, bool) or not isinstance(stride, (int, np.integer)):
         raise TypeError(f"every: expected a whole number, got {every!r}")

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
 
+#: Largest degree: round-off in the interpolant, which the bound measures, grows fast beyond.
+MAX_DEGREE = 15
+
 
 @dataclass(frozen=True)
 class Hermite:
@@ -21,12 +24,12 @@ class Hermite:
     Parameters
     ----------
     degree
-        Odd number ≥ 3: 3 (cubic), 5 (quintic), 7, …. It should be at least the order of the time stepping.
+        Odd number from 3 (cubic), 5 (quintic), … to 15. It should be at least the order of the time stepping.
 
     Raises
     ------
     ValueError
-        For an even degree or one below 3.
+        For an even degree, one below 3 or one beyond 15.
     """
 
     degree: int
@@ -34,6 +37,13 @@ class Hermite:
     def __post_init__(self) -> None:
         if self.degree < 3 or self.degree % 2 == 0:
             raise ValueError(f"degree: expected an odd number >= 3, got {self.degree}")
+        if self.degree > MAX_DEGREE:
+            raise ValueError(f"degree: expected at most {MAX_DEGREE}, got {self.degree}")
+
+    @classmethod
+    def for_order(cls, order: int) -> Hermite:
+        """Degree max(9, order) made odd, as far as there are such degrees: the default of the estimators."""
+        return cls(min(MAX_DEGREE, max(9, order + 1 - order % 2)))
 
     @property
     def nodes(self) -> int:

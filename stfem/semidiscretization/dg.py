@@ -15,6 +15,7 @@ from stfem.problems import Problem
 from stfem.semidiscretization.arguments import checked_degree
 from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
+from stfem.semidiscretization.memory import require_memory
 from stfem.semidiscretization.quadrature import QuadratureConvection
 from stfem.semidiscretization.source import source
 from stfem.spaces.interval import transport
@@ -55,7 +56,7 @@ class Semidiscretization:
     Raises
     ------
     ValueError, TypeError
-        For a degree or cell numbers out of range.
+        For a degree or cell numbers out of range, and for more unknowns than the machine has memory for.
     """
 
     takes_out = True  # the right-hand sides write to given arrays
@@ -74,6 +75,7 @@ class Semidiscretization:
         if not isinstance(grid, TensorGrid):
             raise TypeError(f"domain: expected a Torus, got {problem.domain!r}")
         self.grid = grid
+        require_memory(self.grid, equation.components, self.degree)
         self.penalty = penalty or InteriorPenalty()
         self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, self.penalty)
         self.has_diffusion = bool(self.diffusion.terms) and any(equation.diffused)

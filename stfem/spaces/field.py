@@ -44,13 +44,18 @@ class Field:
 
         Raises
         ------
-        ValueError
-            For points of another dimension.
+        ValueError, TypeError
+            For points of another dimension, that are not finite, and for what is no real number.
         """
-        points = np.asarray(x, dtype=float)
+        given = np.asarray(x)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"x: expected real numbers, got an array of {given.dtype}")
+        points = given.astype(np.float64)
         dim = self.grid.dim
         if points.ndim == 0 or points.shape[0] != dim:
             raise ValueError(f"x: expected shape ({dim}, ...), got {points.shape}")
+        if not np.isfinite(points).all():
+            raise ValueError(f"x: expected finite numbers, got {points[~np.isfinite(points)][0]}")
         places = [self._place(i, points[i].ravel()) for i in range(dim)]
         local = self.values[(slice(None),) * (1 + dim) + tuple(cell for cell, _ in places)]
         for _, basis in places:  # (m, modes…, points)

@@ -30,7 +30,8 @@ class NonFiniteError(FloatingPointError):
     def __init__(self, quantity: str, time: float, step: int) -> None:
         super().__init__(
             f"the {quantity} is not finite at time {time:.17g} (step {step}): the run is unstable (a smaller "
-            "time step may help) or its data are not finite there"
+            "time step may help), its data are not finite there, or its values are so large (beyond 1e150) "
+            "that squares of them are not finite"
         )
         self.time = time
         self.step = step

@@ -104,6 +104,34 @@ def test_flipped_bytes_are_noticed(written):
     assert noticed > 0.5 * len(positions)
 
 
+def test_one_flipped_bit_is_refused_with_the_name_of_the_file(tmp_path):
+    """In the directory of the archive and in the heads of the arrays there are flags for encryption, …."""
+    content = {"array": np.arange(3.0)}
+    path = container.write(tmp_path / "file.npz", "estimate", content)
+    whole = path.read_bytes()
+    head, entry = whole.index(b"\x93NUMPY"), whole.index(b"PK\x01\x02")
+    refused = 0
+    for bit in [*range(8 * head, 8 * (head + 128), 5), *range(8 * entry, 8 * (entry + 46))]:
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            assert same(container.read(path, "estimate"), content)  # some bits mean nothing
+        except ValueError as error:
+            assert str(error).startswith(f"{path}: expected ")  # noqa: PT017
+            refused += 1
+    assert refused > 300
+
+
+def test_an_error_of_the_disk_is_no_damage(written, monkeypatch):
+    def failing(*arguments, **options):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(np, "load", failing)
+    with pytest.raises(OSError, match="Input/output"):
+        container.read(written, "estimate")
+
+
 def test_foreign_files_are_refused(tmp_path):
     path = tmp_path / "file.npz"
     for foreign in (b"", b"some text", pickle.dumps([1.0]), b"\x93NUMPY\x01\x00v\x00"):

@@ -11,6 +11,7 @@ from stfem import Estimate, Problem, Solution, Torus, certify, equations, estima
 from stfem.data import Polynomial, cosine, sine
 from stfem.estimators import PaperEstimator
 from stfem.fluxes import InteriorPenalty, flux_engquist_osher, flux_rusanov, flux_upwind
+from stfem.io import container
 from stfem.problems import (
     burgers_cole_hopf,
     diffusive_p_system,
@@ -335,3 +336,66 @@ def test_files_with_other_content_are_refused(tmp_path):
         stfem.io.container.write(path, "solution", content)
         with pytest.raises(ValueError, match=rf"run\.npz: expected .*{sentence}"):
             Solution.load(path)
+
+
+def rewritten(path, change):
+    """The saved content with a change made to it; the file is whole."""
+    content = container.read(path, "solution")
+    change(content)
+    container.write(path, "solution", content)
+    return path
+
+
+def scaled(factor, *keys):
+    """Multiply the array at these keys."""
+
+    def change(content):
+        *outer, last = keys
+        for key in outer:
+            content = content[key]
+        content[last] = content[last] * factor
+
+    return change
+
+
+@pytest.mark.parametrize("keys", [("initial",), ("values",), ("stored", 1, "values"), ("stored", 1, "rate")])
+def test_coefficients_that_are_not_finite_are_refused(tmp_path, keys):
+    problem = linear_advection_diffusion(1, 1e-3, 0.1)
+    path = solve(problem, cells=8, degree=1, history=True).save(tmp_path / "run.npz")
+    with pytest.raises(ValueError, match=r"run\.npz: expected finite coefficients, got others"):
+        Solution.load(rewritten(path, scaled(np.nan, *keys)))
+
+
+@pytest.mark.parametrize("keys", [("initial",), ("values",), ("stored", 0, "time"), ("stored", -1, "time")])
+def test_a_history_that_does_not_belong_to_its_ends_is_refused(tmp_path, keys):
+    problem = linear_advection_diffusion(1, 1e-3, 0.1)
+    path = solve(problem, cells=8, degree=1, history=True).save(tmp_path / "run.npz")
+    change = scaled(2.0, *keys)
+    if keys[-1] == "time":
+
+        def change(content):
+            content["stored"][keys[1]]["time"] += 0.5
+
+    with pytest.raises(ValueError, match=r"run\.npz: expected a history from the initial values at 0"):
+        Solution.load(rewritten(path, change))
+
+
+@pytest.mark.parametrize("factor", [2.0, 1.0 + 1e-7, 0.0])
+@pytest.mark.parametrize("name", ["initial", "values"])
+@pytest.mark.parametrize(
+    "problem",
+    [linear_advection_diffusion(1, 1e-3, 0.1), viscous_burgers(1, 1e-2, 0.05)],
+    ids=("linear", "Burgers"),
+)
+def test_an_estimate_is_about_the_values_that_are_there(tmp_path, problem, name, factor):
+    """The repeated run has to end at the values of the file, or its bound is one for something else."""
+    path = solve(problem, cells=8, degree=1).save(tmp_path / "run.npz")
+    altered = Solution.load(rewritten(path, scaled(factor, name)))
+    with pytest.raises(ValueError, match=r"values: expected those at which the time stepping .* ends"):
+        estimate(altered)
+
+
+def test_round_off_of_another_machine_is_no_alteration(tmp_path):
+    path = solve(viscous_burgers(1, 1e-2, 0.05), cells=8, degree=1).save(tmp_path / "run.npz")
+    whole = estimate(Solution.load(path))
+    assert estimate(Solution.load(rewritten(path, scaled(1.0 + 1e-13, "values")))).bound == whole.bound

@@ -263,9 +263,20 @@ def test_arguments_that_do_not_fit():
         (TypeError, "expected a skfem.MeshQuad1, got int", (problem, 3, element, levels), {}),
         (TypeError, "element: expected an element", (problem, mesh, "Q1", levels), {}),
         (TypeError, "element: expected a scalar", (problem, mesh, vector, np.ones((2, 32))), {}),
-        (ValueError, "3 × 3 equal cells of a grid", (problem, moved, element, levels), {}),
-        (ValueError, "equal cells of a grid", (problem, bent, element, levels), {}),
-        (ValueError, "equal cells of a grid", (problem, half, element, levels[:, :32]), {}),
+        (TypeError, "coefficients: expected real numbers", (problem, mesh, element, levels + 1j), {}),
+        (
+            ValueError,
+            r"3 × 3 equal cells of a grid on \(0, 1\) × \(0, 1\), got 9 cells on \(0\.1, 1\.1\)",
+            (problem, moved, element, levels),
+            {},
+        ),
+        (ValueError, "equal cells of a grid, got cells of sizes from", (problem, bent, element, levels), {}),
+        (
+            ValueError,
+            "3 × 3 equal cells of a grid on .*, got 8 cells",
+            (problem, half, element, levels[:, :32]),
+            {},
+        ),
         (ValueError, r"shape \('levels', 36\) with two", (problem, mesh, element, levels[0]), {}),
         (ValueError, r"shape \('levels', 36\) with two", (problem, mesh, element, levels[:1]), {}),
         (ValueError, r"shape \('levels', 36\) with two", (problem, mesh, element, levels[:, 1:]), {}),
@@ -276,7 +287,7 @@ def test_arguments_that_do_not_fit():
     for error, sentence, given, options in refused:
         with pytest.raises(error, match=sentence):
             from_skfem(*given, **{"degree": 1, **options})
-    with pytest.raises(ValueError, match="equal cells of a grid"):
+    with pytest.raises(ValueError, match=r"equal cells of a grid on .*, got 4 cells on"):
         from_skfem(problem, symmetric(), skfem.ElementQuad0(), np.ones((2, 4)), degree=0)
     with pytest.raises(TypeError, match="expected a Solution, got Problem"):
         to_skfem(problem)
@@ -286,9 +297,25 @@ def test_levels_that_are_not_finite():
     problem = linear_advection_diffusion(1, 1e-3, 0.1)
     mesh, element, levels = to_skfem(solve(problem, cells=3, degree=1, dt=0.05), history=True)
     levels[1, 2] = np.nan
-    made = from_skfem(problem, mesh, element, levels, degree=1)
-    with pytest.raises(NonFiniteError, match=r"step 1\)"):
-        estimate(made)
+    with pytest.raises(NonFiniteError, match=r"the level is not finite at time 0\.05\d* \(step 1\)"):
+        from_skfem(problem, mesh, element, levels, degree=1)
+
+
+def test_cells_that_are_not_equal_are_called_so():
+    """The first cell of a graded mesh says nothing about the number of all."""
+    problem, _, element, levels = heat(12, 2)
+    graded = skfem.MeshLine1.init_tensor(np.linspace(0.0, 1.0, 13) ** 2)
+    with pytest.raises(ValueError, match=r"got cells of sizes from 0\.00694 to 0\.16 in direction 0$"):
+        from_skfem(problem, graded, element, levels, degree=2)
+    shuffled = skfem.MeshLine1(np.linspace(0.0, 1.0, 13)[None], graded.t[:, ::-1].copy())
+    assert from_skfem(problem, shuffled, element, levels, degree=2).semidiscretization.grid.cells == (12,)
+
+
+def test_any_order_of_the_time_stepping_will_do():
+    problem = linear_advection_diffusion(1, 1e-2, 0.2)
+    field = to_skfem(solve(problem, cells=16, degree=2, dt=1e-3), history=True)
+    usual, absurd = (estimate(from_skfem(problem, *field, degree=2, order=order)) for order in (1, 99))
+    assert absurd.error <= absurd.bound < 1.1 * usual.bound
 
 
 def test_the_element_stands_alone():

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from stfem import Problem, Siac, Torus, certify, equations, solve
+from stfem import Estimate, Problem, Siac, Torus, certify, equations, estimate, solve
 from stfem.io import (
     HEXAHEDRON,
     LINE,
@@ -255,6 +255,80 @@ def test_an_interrupted_series_is_a_shorter_one(tmp_path, monkeypatch):
     assert all((tmp_path / file).exists() for file in files)
 
 
+def files_in(folder):
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_files_of_the_older_collection_go(tmp_path):
+    solution = solve(linear_advection_diffusion(1, 0.0, 0.1), cells=4, degree=1, dt=0.01)
+    path = write_vtk_series(tmp_path / "u.pvd", solution, every=2)
+    own = tmp_path / "u" / "u_9.vtu"
+    own.write_text("of the user")
+    assert len(files_in(tmp_path / "u")) == 7
+    write_vtk_series(path, solution, times=[0.0, 0.1])
+    assert files_in(tmp_path / "u") == ["u_0000.vtu", "u_0001.vtu", "u_9.vtu"]
+    assert series(path) == ([0.0, 0.1], ["u/u_0000.vtu", "u/u_0001.vtu"])
+    assert own.read_text() == "of the user"
+
+
+def test_a_file_of_another_origin_is_not_replaced(tmp_path):
+    solution = solve(linear_advection_diffusion(1, 0.0, 0.1), cells=4, degree=1, dt=0.05)
+    foreign = tmp_path / "u" / "u_0001.vtu"
+    foreign.parent.mkdir()
+    foreign.write_text("foreign")
+    for collection in (None, "no XML", "<VTKFile/>", '<DataSet file="u/u_0001.vtu"/>'):
+        if collection is not None:
+            (tmp_path / "u.pvd").write_text(collection)
+        with pytest.raises(FileExistsError, match=r"expected no file of another origin .*u_0001\.vtu"):
+            write_vtk_series(tmp_path / "u.pvd", solution)
+        assert foreign.read_text() == "foreign"
+    assert files_in(foreign.parent) == ["u_0001.vtu"]
+    write_vtk_series(tmp_path / "u.pvd", solution, times=[0.0])  # which does not touch it
+    assert files_in(foreign.parent) == ["u_0000.vtu", "u_0001.vtu"]
+
+
+def test_times_with_one_nearest_node_are_told(tmp_path):
+    solution = solve(linear_advection_diffusion(1, 0.0, 0.1), cells=4, degree=1, dt=0.02)
+    with pytest.warns(
+        UserWarning, match="times: expected each .*, got 3 times for 2 nodes of a run with 5 steps"
+    ):
+        path = write_vtk_series(tmp_path / "u.pvd", solution, times=[0.0, 0.019, 0.021])
+    assert series(path)[0] == [0.0, 0.02]
+    write_vtk_series(path, solution, times=[0.0, 0.019, 0.0])  # one and the same time twice is no surprise
+
+
+def test_the_estimate_has_to_be_that_of_the_solution(tmp_path):
+    """Indicators of another run on the same grid would lie on the wrong solution."""
+    path = tmp_path / "u.vtu"
+    result = certify(linear_advection_diffusion(2, 0.0, 0.02), cells=4, degree=2)
+    mine = result.solution
+    others = [
+        certify(linear_advection_diffusion(2, 1.0, 0.01), cells=4, degree=1),
+        certify(linear_advection_diffusion(2, 1e-6, 0.02), cells=4, degree=2),
+        certify(linear_advection_diffusion(2, 0.0, 0.02), cells=4, degree=2, cfl=0.4),
+    ]
+    for other in (*others, others[0].estimate):
+        with pytest.raises(ValueError, match="estimate: expected one of the solution, got that of another"):
+            write_vtk(path, mine, other)
+        with pytest.raises(ValueError, match="estimate: expected one of the solution"):
+            write_vtk_series(path.with_suffix(".pvd"), mine, other)
+    assert list(tmp_path.iterdir()) == []
+    mine.save(tmp_path / "run.npz")
+    result.save(tmp_path / "estimate.npz")
+    loaded = type(mine).load(tmp_path / "run.npz")
+    for same in (result, result.estimate, estimate(loaded), Estimate.load(tmp_path / "estimate.npz")):
+        for solution in (mine, loaded):
+            write_vtk(path, solution, same)
+
+
+def test_a_name_is_one_name(tmp_path):
+    path = tmp_path / "u.vtu"
+    assert set(meshio.read(write_vtk(path, rough(1, 3, 1), names="ab")).point_data) == {"ab_h"}
+    system = rough(1, 3, 1, diffusive_p_system(1, 1e-2, 1e-4))
+    with pytest.raises(ValueError, match="names: expected 2 different ones, got 'ab'"):
+        write_vtk(path, system, names="ab")
+
+
 def test_arguments_that_do_not_fit(tmp_path):
     problem = linear_advection_diffusion(1, 1e-2, 0.02)
     result = certify(problem, cells=4, degree=1)
@@ -283,6 +357,16 @@ def test_arguments_that_do_not_fit(tmp_path):
         (ValueError, r"ends in \.pvd", lambda: write_vtk_series(path, solution)),
         (TypeError, "either", lambda: write_vtk_series(tmp_path / "u.pvd", solution, every=1, times=[0.0])),
         (ValueError, "from 0 to", lambda: write_vtk_series(tmp_path / "u.pvd", solution, times=[0.03])),
+        (
+            ValueError,
+            "at least one, got none",
+            lambda: write_vtk_series(tmp_path / "u.pvd", solution, times=[]),
+        ),
+        (
+            TypeError,
+            "times: expected real",
+            lambda: write_vtk_series(tmp_path / "u.pvd", solution, times="0"),
+        ),
         (ValueError, "at least 1", lambda: write_vtk_series(tmp_path / "u.pvd", solution, every=0)),
         (TypeError, "a whole number", lambda: write_vtk_series(tmp_path / "u.pvd", solution, every=0.5)),
     ]

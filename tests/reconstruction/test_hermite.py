@@ -65,6 +65,12 @@ def test_wrong_degree(degree):
         Hermite(degree)
 
 
+def test_degrees_that_round_off_ruins():
+    with pytest.raises(ValueError, match="expected at most 15, got 17"):
+        Hermite(17)
+    assert [Hermite.for_order(order).degree for order in (1, 9, 10, 15, 16, 300)] == [9, 9, 11, 15, 15, 15]
+
+
 @pytest.mark.parametrize("start", [0.0, 0.37])
 def test_slabs_meet_to_the_last_digit(start):
     # a matrix that misses the values at the ends lets û jump between slabs, which no residual norm sees

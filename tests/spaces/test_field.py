@@ -66,3 +66,19 @@ def test_cuts_that_there_are_not(dim, arguments, message):
 def test_points_of_another_dimension():
     with pytest.raises(ValueError, match=r"x: expected shape \(2, ...\), got \(3, 4\)"):
         anything(2)(np.zeros((3, 4)))
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "message"),
+    [
+        ("a", TypeError, "x: expected real numbers, got an array of <U1"),
+        ([[0.3 + 1j]], TypeError, "x: expected real numbers, got an array of complex128"),
+        (None, TypeError, "x: expected real numbers, got an array of object"),
+        ([[0.1, np.nan]], ValueError, "x: expected finite numbers, got nan"),
+        ([[0.1, -np.inf]], ValueError, "x: expected finite numbers, got -inf"),
+        (0.3, ValueError, r"x: expected shape \(1, \.\.\.\), got \(\)"),
+    ],
+)
+def test_what_is_no_point_is_refused(x, error, message):
+    with pytest.raises(error, match=message):
+        anything(1)(x)
