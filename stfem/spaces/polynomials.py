@@ -53,6 +53,11 @@ class ReferenceBasis:
         """Number of basis functions."""
         return len(self._powers)
 
+    @property
+    def powers(self) -> tuple[tuple[int, ...], ...]:
+        """The k of every basis function."""
+        return tuple(self._powers)
+
     def values(self, points: Array) -> Array:
         """φ_j at points ``(d, Q)``: array ``(Q, size)``."""
         return self._evaluate(points)[0]
