@@ -1,9 +1,11 @@
 """Linear DG scheme by brute force: upwind convection and interior penalty, as dense tables of all bases."""
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse import block_array, coo_array, csr_array, eye_array
+from scipy.sparse.linalg import splu
 
 from stfem.reconstruction.unstructured.fluxes import gradient_traces
+from stfem.timestepping import Node
 
 
 class SmallDG:
@@ -128,5 +130,44 @@ class SmallDG:
         return self.space.mesh.facet_points(self.s, self.space.mesh.facets.boundary)
 
     def implicit_matrix(self, shift):
-        """I + shift A."""
+        """I + shift L."""
         return (eye_array(self.rate.shape[0]) - shift * self.rate).tocsc()
+
+    # what `SchemeFluxes` asks for, with zero boundary values
+
+    @property
+    def cell_order(self):
+        return self.order
+
+    @property
+    def facet_order(self):
+        return self.order
+
+    @property
+    def _zero(self):
+        return np.zeros((1, len(self.w), len(self.space.mesh.facets.boundary)))
+
+    def convective(self, t, u, rate):
+        values = self.space.values(u, self.space.mesh.reference.quadrature(self.order)[0])
+        cells = self.b[:, None, None, None] * values
+        return cells, self.facet_data("convective", u, self._zero) * self.density
+
+    def diffusive(self, t, u, rate):
+        slopes = self.space.gradients(u, self.space.mesh.reference.quadrature(self.order)[0])
+        jumps = self.facet_data("jumps", u, self._zero)
+        facets = self.facet_data("diffusive", u, self._zero) * self.density
+        return np.einsum("ij,jmqc->imqc", self.D, slopes), facets, jumps, -jumps[..., self.inner]
+
+
+def radau_steps(dg, u, source, final_time, steps):
+    """Nodes of the two-stage Radau IIA method (order 3) with zero boundary values; source(t) like u."""
+    dt, one = final_time / steps, eye_array(u.size)
+    stages, nodes = np.array([[5.0, -1.0], [9.0, 3.0]]) / 12.0, np.array([1.0 / 3.0, 1.0])
+    system = block_array([[(i == j) * one - dt * stages[i, j] * dg.rate for j in (0, 1)] for i in (0, 1)])
+    solve = splu(system.tocsc()).solve
+    for n in range(steps + 1):
+        t = final_time * n / steps
+        yield Node(t, u, (dg.rate @ u.ravel()).reshape(u.shape) + source(t))
+        loads = [dg.rate @ u.ravel() + source(t + c * dt).ravel() for c in nodes]
+        slopes = solve(np.concatenate(loads)).reshape(2, *u.shape)
+        u = u + dt * (0.75 * slopes[0] + 0.25 * slopes[1])

@@ -4,6 +4,7 @@ from stfem.reconstruction.filtered_gradient import SiacFilteredGradient
 from stfem.reconstruction.hermite import Hermite
 from stfem.reconstruction.initial import initial_corrected, initial_projection
 from stfem.reconstruction.kernel import filter_stencil, kernel_coefficients
+from stfem.reconstruction.lagrange import Lagrange
 from stfem.reconstruction.node import (
     BoundReconstruction,
     NodeReconstruction,
@@ -18,6 +19,7 @@ __all__ = [
     "BoundReconstruction",
     "BoundSiac",
     "Hermite",
+    "Lagrange",
     "NodeReconstruction",
     "ReconstructedSlab",
     "Reconstruction",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,24 @@ from stfem.data import Slab
 from stfem.reconstruction.hermite import Hermite
 from stfem.reconstruction.node import NodeReconstruction
 from stfem.spaces.stencil import Array
+
+AnyNode = TypeVar("AnyNode")
+
+
+class Interpolant(Protocol):
+    """Which nodes an interpolation in time takes: their number, and how many beyond the ends of a slab."""
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes in a full stencil, at least 2."""
+
+    @property
+    def look_ahead(self) -> int:
+        """Nodes needed to the right of the slab's end."""
+
+    @property
+    def look_back(self) -> int:
+        """Nodes wanted to the left of the slab's start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +65,15 @@ def reconstructed_slabs(
     At the start the stencil takes nodes to the right, at the end nodes to the left; a run with fewer nodes
     than the stencil lowers the degree.
     """
-    window: deque[NodeReconstruction] = deque()
+    for stencil, start, stop in stencils(nodes, interpolant):
+        yield _slab(stencil, start, stop, interpolant)
+
+
+def stencils(
+    nodes: Iterable[AnyNode], interpolant: Interpolant
+) -> Iterator[tuple[tuple[AnyNode, ...], AnyNode, AnyNode]]:
+    """Nodes that an interpolant takes on every slab, and the two at its ends; streams as above."""
+    window: deque[AnyNode] = deque()
     behind = 0  # position in the window of the start of the next slab
     stream = iter(nodes)
     ended = False
@@ -61,7 +88,7 @@ def reconstructed_slabs(
             return
         first = min(max(behind - interpolant.look_back, 0), max(len(window) - interpolant.nodes, 0))
         stencil = tuple(window[k] for k in range(first, min(first + interpolant.nodes, len(window))))
-        yield _slab(stencil, window[behind], window[behind + 1], interpolant)
+        yield stencil, window[behind], window[behind + 1]
         behind += 1
         while behind > interpolant.nodes - 2:
             window.popleft()

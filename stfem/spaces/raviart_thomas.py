@@ -65,12 +65,17 @@ class ReferenceFluxes:
         return len(self._dual)
 
     def values(self, points: Array) -> Array:
-        """Basis at points ``(d, Q)``: array ``(d, Q, modes)``; moments of the facets first."""
-        return self._raw(points)[0] @ self._dual
+        """Basis at points ``(d, Q)``: array ``(d, Q, modes)``, read-only; moments of the facets first."""
+        return _tables(self, points.shape, points.tobytes())[0]
 
     def divergences(self, points: Array) -> Array:
-        """∇̂· of the basis: array ``(Q, modes)``."""
-        return self._raw(points)[1] @ self._dual
+        """∇̂· of the basis: array ``(Q, modes)``, read-only."""
+        return _tables(self, points.shape, points.tobytes())[1]
+
+    def tabulate(self, points: Array) -> tuple[Array, Array]:
+        """Basis and its divergence."""
+        values, divergences = self._raw(points)
+        return values @ self._dual, divergences @ self._dual
 
     def test_values(self, points: Array) -> Array:
         """w_l of the interior moments at points ``(d, Q)``: array ``(d, Q, inner modes)``."""
@@ -127,6 +132,14 @@ def _components(scalar: Array, chosen: NDArray[np.bool_]) -> Array:
         block[i] = scalar[:, members]
         blocks.append(block)
     return np.concatenate(blocks, axis=2)
+
+
+@lru_cache(maxsize=256)
+def _tables(fluxes: ReferenceFluxes, shape: tuple[int, ...], buffer: bytes) -> tuple[Array, Array]:
+    tables = fluxes.tabulate(np.frombuffer(buffer).reshape(shape))
+    for table in tables:
+        table.flags.writeable = False
+    return tables
 
 
 @lru_cache(maxsize=64)

@@ -2,5 +2,26 @@
 
 from stfem.reconstruction.unstructured.fluxes import FluxRecovery
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
+from stfem.reconstruction.unstructured.node import (
+    MeshNode,
+    MeshReconstruction,
+    MeshSlab,
+    PatchReconstruction,
+    SchemeFluxes,
+    TimeInterpolant,
+    mesh_slabs,
+)
 
-__all__ = ["FluxRecovery", "NodalReconstruction", "averaging", "vertex_patches"]
+__all__ = [
+    "FluxRecovery",
+    "MeshNode",
+    "MeshReconstruction",
+    "MeshSlab",
+    "NodalReconstruction",
+    "PatchReconstruction",
+    "SchemeFluxes",
+    "TimeInterpolant",
+    "averaging",
+    "mesh_slabs",
+    "vertex_patches",
+]

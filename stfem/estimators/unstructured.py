@@ -1,0 +1,180 @@
+"""The split estimator on unstructured meshes (T4, T5): the cheapest way to measure, slab by slab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stfem.estimators.bound import BoundState, Choice
+from stfem.estimators.estimate import Estimate
+from stfem.estimators.indicators import cell_shares
+from stfem.meshes.quadrature import Array
+from stfem.problems import Problem
+from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, TimeInterpolant, mesh_slabs
+from stfem.residual import SlabNorms
+from stfem.residual.unstructured import MeshResidual
+from stfem.spaces.broken import BrokenSpace
+from stfem.spaces.legendre import gauss
+from stfem.timestepping import Node
+
+__all__ = ["MeshEstimator"]
+
+#: Points in time per slab at which true errors are looked at, and order of the quadrature beyond that of û.
+_ERROR_POINTS, _ERROR_ORDER = 5, 12
+
+
+@dataclass(frozen=True)
+class MeshEstimator:
+    """Bound for linear scalar problems with Dirichlet conditions and periodic sides (T3–T5).
+
+    Parameters
+    ----------
+    reconstruction
+        Rule for û and its fluxes.
+    interpolant
+        Interpolation in time; a `Lagrange` one for reconstructions without rates.
+    growth
+        2μ where it does not follow from constant data, see `MeshResidual`.
+    """
+
+    reconstruction: MeshReconstruction
+    interpolant: TimeInterpolant
+    growth: float | None = None
+
+    def run(self, problem: Problem, nodes: Iterable[Node]) -> Estimate:
+        """Estimate from a stream of nodes; holds a few time levels, never the history.
+
+        Raises
+        ------
+        ValueError
+            For fewer than two nodes.
+        """
+        residual = MeshResidual(problem, self.reconstruction, self.growth)
+        slabs = mesh_slabs((self.reconstruction.at_node(node) for node in nodes), self.interpolant)
+        pass_ = _Pass(problem, self.reconstruction, residual)
+        for slab in slabs:
+            pass_.take(slab)
+        return pass_.result()
+
+
+class _Pass:
+    """One pass over the slabs."""
+
+    def __init__(self, problem: Problem, reconstruction: MeshReconstruction, residual: MeshResidual) -> None:
+        self.problem, self.reconstruction, self.residual = problem, reconstruction, residual
+        self.state: BoundState | None = None
+        self.rows: list[tuple[float, ...]] = []
+        size = reconstruction.target.mesh.size
+        self.hyperbolic, self.parabolic = np.zeros(size), np.zeros(size)
+        self.errors = np.zeros(2)  # sup ‖e‖², ∫‖D^{1/2}∇e‖²
+        self.last: MeshSlab | None = None
+        target = reconstruction.target
+        self._points, weights = target.mesh.reference.quadrature(2 * target.degree + _ERROR_ORDER)
+        self._x = target.mesh.points(self._points)
+        self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
+
+    def take(self, slab: MeshSlab) -> None:
+        """Advance the bound over one slab."""
+        if self.state is None:
+            initial = float(np.sqrt(self._distance_sq(slab.at(0.0, slab.state), 0.0, initial=True)))
+            measure = float(self.reconstruction.target.mesh.cell_measures.sum())
+            self.state = BoundState(initial, initial * np.sqrt(measure), 0.0, 0.0, measure, (0.0,))
+        norms, way = cheapest(self.residual.norms(slab), self.state.final)
+        choice = self.state.advance(norms, 0.0)
+        self.hyperbolic += choice.alpha * cell_shares(norms.residual_sq)
+        self.parabolic += choice.beta * cell_shares(norms.flux_sq)
+        if self.problem.exact is not None:
+            self._true_errors(slab)
+        self._keep(slab, choice, way)
+
+    def _keep(self, slab: MeshSlab, choice: Choice, way: int) -> None:
+        final = self.state.final if self.state is not None else np.nan
+        self.rows.append((slab.time.stop, final, choice.alpha, choice.beta, way))
+        self.last = slab
+
+    def _distance_sq(self, state: Array, t: float, initial: bool = False) -> float:
+        """‖u − û‖² at one time, or of u_0."""
+        exact = self.problem.initial[0](self._x, t)[None] if initial else self._exact(t)
+        difference = exact - self.reconstruction.target.values(state, self._points)
+        return float((self._weights * difference**2).sum())
+
+    def _exact(self, t: float) -> Array:
+        if self.problem.exact is None:
+            raise ValueError("exact: expected an exact solution, got None")
+        return self.problem.exact(self._x, t)
+
+    def _true_errors(self, slab: MeshSlab) -> None:
+        points, weights = gauss(_ERROR_POINTS)
+        gradient = self.problem.exact_gradient
+        for s, weight in zip([0.0, *points, 1.0], [0.0, *weights, 0.0], strict=True):
+            state, t = slab.at(float(s), slab.state), slab.time.start + float(s) * slab.time.duration
+            self.errors[0] = max(self.errors[0], self._distance_sq(state, t))
+            if gradient is not None and weight > 0.0:
+                slopes = gradient(self._x, t) - self.reconstruction.target.gradients(state, self._points)
+                square = np.einsum("imqc,ij,jmqc->qc", slopes, self.problem.equation.diffusion, slopes)
+                self.errors[1] += weight * slab.time.duration * float((self._weights * square).sum())
+
+    def result(self) -> Estimate:
+        """The estimate after the last slab."""
+        if self.state is None or self.last is None:
+            raise ValueError("nodes: expected at least two time nodes, got fewer")
+        state, last = self.state, self.last
+        columns = np.array(self.rows).T
+        history = dict(zip(("time", "bound", "alpha", "beta", "way"), columns, strict=True))
+        final, gap = last.at(1.0, last.state), self._gap(last)
+        known = self.problem.exact is not None
+        unproved = self.residual.unproved
+        return Estimate(
+            bound=state.bound,
+            bound_final=state.final,
+            bound_energy=state.energy,
+            bound_l1=None,
+            enclosure=(max(0.0, gap - state.final), gap + state.final),
+            parts={
+                "initial": state.initial,
+                "hyperbolic": state.hyperbolic,
+                "parabolic": float(np.sqrt(state.parabolic_sq)),
+                "temporal": 0.0,
+                "growth": float(np.exp(state.exponent)),
+            },
+            indicators_sq=float(history["alpha"].sum()) * self.hyperbolic + self.parabolic,
+            assumptions=unproved,
+            unproved=unproved,
+            error=float(np.sqrt(self.errors[0])) if known else None,
+            error_final=float(np.sqrt(self._distance_sq(final, last.time.stop))) if known else None,
+            error_energy=float(np.sqrt(self.errors.sum()))
+            if known and self.problem.exact_gradient is not None
+            else None,
+            error_dg=self._error_dg(last) if known else None,
+            history=history,
+            facts={
+                "slabs": len(self.rows),
+                "cells": self.reconstruction.target.mesh.size,
+                "degree": self.reconstruction.space.degree,
+                "degree_reconstruction": self.reconstruction.target.degree,
+            },
+        )
+
+    def _difference_sq(self, other: Array, space: BrokenSpace, u: Array) -> float:
+        difference = other - space.values(u, self._points)
+        return float((self._weights * difference**2).sum())
+
+    def _gap(self, last: MeshSlab) -> float:
+        """‖û(T) − u_h(T)‖ (T4.5)."""
+        field = self.reconstruction.target.values(last.at(1.0, last.state), self._points)
+        return float(np.sqrt(self._difference_sq(field, self.reconstruction.space, last.stop.node.values)))
+
+    def _error_dg(self, last: MeshSlab) -> float:
+        exact = self._exact(last.time.stop)
+        return float(np.sqrt(self._difference_sq(exact, self.reconstruction.space, last.stop.node.values)))
+
+
+def cheapest(norms: Sequence[SlabNorms], level: float) -> tuple[SlabNorms, int]:
+    """The way with the smallest α + √(z² + β) (T4.2), and its number."""
+    costs = [
+        entry.alpha(0.0) + float(np.hypot(level, np.sqrt(0.5 * entry.flux_total(0.0)))) for entry in norms
+    ]
+    best = int(np.argmin(costs))
+    return norms[best], best

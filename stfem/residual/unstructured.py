@@ -1,0 +1,241 @@
+"""Norms of the residual of a slab on an unstructured mesh: scalar linear equations (T3, T5).
+
+With S = ∂_tû + ∇·(bû) + cû − ∇·d̃ − g there are, for every candidate d̃, up to three ways to measure
+
+    L:  R_H = S in L²,                           Φ = d̃ − D∇û,
+    F:  R_H = S + ∇·(h̃ − bû) in L²,               Φ = bû − h̃ + d̃ − D∇û,
+    P:  R_H = cell means of S in L²,              p_K = ‖D^{-1/2}(d̃ − D∇û)‖_K + h_K ‖S − mean S‖_K/(π√λ_min),
+
+the last by the inequality of Payne and Weinberger on convex cells, λ_min that of D. All are valid on every
+slab; F only where u is given on the whole boundary, see `BoundaryCheck`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stfem.meshes import reference as shapes
+from stfem.meshes.quadrature import Array
+from stfem.problems import Problem
+from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab
+from stfem.residual.boundary import BoundaryCheck
+from stfem.residual.norms import SlabNorms
+from stfem.spaces.legendre import gauss
+
+__all__ = ["MeshResidual", "Way"]
+
+_UNIT_ROUNDOFF = 2.0**-53
+#: Polynomial degree in space and number of points in time that the quadrature has for data beyond û.
+_DATA_ORDER, _DATA_POINTS = 8, 3
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to measure: "L", "F" or "P" with the candidate d̃ of the given number (−1 for D = 0).
+
+    Attributes
+    ----------
+    convective
+        Whether h̃ is the scheme's flux (F).
+    means
+        Whether only the cell means are measured in L² (P).
+    diffusive
+        Number of d̃.
+    """
+
+    convective: bool
+    means: bool
+    diffusive: int
+
+
+class MeshResidual:
+    """Norms of the split residual on slabs, every way to measure at once.
+
+    Squares are integrated with Gauss rules that are exact for constant b and c and a polynomial g up to the
+    degree that the rules have to spare; for other data the integrals carry a quadrature error, and
+    `unproved` says so.
+
+    Parameters
+    ----------
+    problem
+        Scalar and linear, on a mesh; D = 0 or positive definite.
+    reconstruction
+        Where û and the fluxes come from.
+    growth
+        2μ = sup(−∇·b − 2c), 1/time; needed where it does not follow from constant data.
+    order
+        Polynomial degree that the quadrature in space integrates exactly.
+
+    Raises
+    ------
+    ValueError
+        For equations and data that do not fit.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        reconstruction: MeshReconstruction,
+        growth: float | None = None,
+        order: int | None = None,
+    ) -> None:
+        equation = problem.equation
+        if not equation.linear or equation.components != 1:
+            raise ValueError(f"equation: expected a scalar linear one, got {equation!r}")
+        self.problem, self.reconstruction = problem, reconstruction
+        self.boundary = BoundaryCheck(problem, reconstruction)
+        self.diffusion = equation.diffusion
+        self._growth = self._constant_growth() if growth is None else growth
+        eigenvalues = np.linalg.eigvalsh(self.diffusion)
+        self._smallest = float(eigenvalues[0])
+        if eigenvalues[-1] > 0.0 and self._smallest <= 1e-14 * eigenvalues[-1]:
+            raise ValueError(
+                f"diffusion: expected zero or positive definite, got eigenvalues {eigenvalues.tolist()}"
+            )
+        self._inverse = (
+            np.linalg.inv(self.diffusion) if self._smallest > 0.0 else np.zeros_like(self.diffusion)
+        )
+        mesh, target = reconstruction.target.mesh, reconstruction.target
+        extra = 0 if mesh.affine else mesh.dim
+        chosen = 2 * target.degree + _DATA_ORDER + extra if order is None else order
+        self.points, weights = mesh.reference.quadrature(chosen)
+        self.x = mesh.points(self.points)
+        self.x.flags.writeable = False
+        self.weights = weights[:, None] * mesh.cell_map(self.points).determinant
+        self.weights = np.broadcast_to(self.weights, (len(weights), mesh.size))
+        self.ways = tuple(self._possible_ways())
+
+    def _constant_growth(self) -> float:
+        equation = self.problem.equation
+        if equation.velocity_divergence or not equation.reaction.constant:
+            raise ValueError(
+                "growth: expected 2μ = sup(−∇·b − 2c) beside data that are not constant, got None"
+            )
+        return -2.0 * equation.reaction.constant_value()
+
+    def _possible_ways(self) -> list[Way]:
+        reconstruction, mesh = self.reconstruction, self.reconstruction.target.mesh
+        if not np.any(self.diffusion):
+            return [Way(False, False, -1)]
+        ways = []
+        convex = mesh.affine or mesh.reference is not shapes.HEXAHEDRON
+        for k in range(len(reconstruction.diffusive_spaces)):
+            ways.append(Way(False, False, k))
+            if reconstruction.convective_space is not None and self.boundary.all_given:
+                ways.append(Way(True, False, k))
+            if convex:
+                ways.append(Way(False, True, k))
+        return ways
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """Sentences on data whose quadrature is not proved to be exact."""
+        equation, problem = self.problem.equation, self.problem
+        varying = [*equation.velocity, equation.reaction, *problem.source]
+        if all(data.constant for data in varying):
+            return self.boundary.unproved
+        count = len(self.points[0])
+        return (*self.boundary.unproved, f"coefficients and source integrated with {count} points per cell")
+
+    def norms(self, slab: MeshSlab) -> tuple[SlabNorms, ...]:
+        """Norms on a slab in the order of `ways`."""
+        self.boundary.look(slab)
+        times, weights = gauss(slab.time.degree + 1 + _DATA_POINTS)
+        totals = np.zeros((len(self.ways), 3, self.reconstruction.target.mesh.size))
+        sizes = 0.0
+        for s, weight in zip(times, weights, strict=True):
+            squares, size = self._squares(slab, float(s))
+            totals += weight * slab.time.duration * squares
+            sizes += weight * slab.time.duration * size
+        remainder = self._round_off(slab, sizes)
+        return tuple(
+            self._slab_norms(slab, way, total, remainder)
+            for way, total in zip(self.ways, totals, strict=True)
+        )
+
+    def _slab_norms(self, slab: MeshSlab, way: Way, totals: Array, remainder: float) -> SlabNorms:
+        residual, flux, fluctuation = totals
+        if way.means:
+            # Minkowski in L²(slab) for the sum of both norms
+            factor = self.reconstruction.target.mesh.cell_diameters / (np.pi * np.sqrt(self._smallest))
+            flux = (np.sqrt(flux) + factor * np.sqrt(fluctuation)) ** 2
+        zeros = np.zeros_like(residual)
+        return SlabNorms(
+            slab.time.start,
+            slab.time.stop,
+            residual,
+            zeros,
+            zeros,
+            flux,
+            zeros[None],
+            remainder,
+            0.0,
+            self._growth,
+        )
+
+    def _squares(self, slab: MeshSlab, s: float) -> tuple[Array, float]:
+        """‖R_H‖², ‖D^{-1/2}Φ‖² and ‖S − mean S‖² per cell for every way, and the norm of what is added up."""
+        reconstruction, points = self.reconstruction, self.points
+        state = slab.at(s, slab.state)
+        values = reconstruction.target.values(state, points)[0]
+        slopes = reconstruction.target.gradients(state, points)[:, 0]
+        t = slab.time.start + s * slab.time.duration
+        rate = reconstruction.target.values(slab.at(s, slab.rate), points)[0]
+        transport, rest = self._transport(values, slopes, t), self._source(values, t)
+        added = [rate, transport, *rest]
+        whole = np.sum(added, axis=0)
+        other, gap = whole, np.zeros_like(slopes)
+        if slab.convective is not None and reconstruction.convective_space is not None:
+            space, local = reconstruction.convective_space, slab.at(s, slab.convective)
+            other = whole - transport + space.divergence(local, points)[0]
+            gap = self._velocity(t) * values - space.values(local, points)[:, 0]
+        residuals, fluxes = {-1: np.zeros_like(values)}, {-1: np.zeros_like(slopes)}
+        diffused = np.einsum("ij,jqc->iqc", self.diffusion, slopes)
+        for k, (space, modes) in enumerate(zip(reconstruction.diffusive_spaces, slab.diffusive, strict=True)):
+            local = slab.at(s, modes)
+            residuals[k] = space.divergence(local, points)[0]
+            fluxes[k] = space.values(local, points)[:, 0] - diffused
+            added.append(residuals[k])
+        found = np.empty((len(self.ways), 3, values.shape[1]))
+        measures = reconstruction.target.mesh.cell_measures
+        for n, way in enumerate(self.ways):
+            residual = (other if way.convective else whole) - residuals[way.diffusive]
+            flux = fluxes[way.diffusive] + (gap if way.convective else 0.0)
+            integral = self._integral(residual)
+            found[n, 0] = integral**2 / measures if way.means else self._integral(residual**2)
+            found[n, 1] = self._integral(np.einsum("iqc,ij,jqc->qc", flux, self._inverse, flux))
+            found[n, 2] = self._integral((residual - integral / measures) ** 2)
+        return found, sum(float(np.sqrt(self._integral(term**2).sum())) for term in added)
+
+    def _velocity(self, t: float) -> Array:
+        """Return b ``(d, Q, C)`` at the points; one point and cell where it is constant."""
+        constant = all(b.constant for b in self.problem.equation.velocity)
+        x = self.x[:, :1, :1] if constant else self.x
+        return np.stack([b(x, t) for b in self.problem.equation.velocity])
+
+    def _transport(self, values: Array, slopes: Array, t: float) -> Array:
+        """∇·(bû)."""
+        result = (self._velocity(t) * slopes).sum(axis=0)
+        for divergence in self.problem.equation.velocity_divergence:
+            result += divergence(self.x, t) * values
+        return np.asarray(result)
+
+    def _source(self, values: Array, t: float) -> list[Array]:
+        """Terms cû and −g where they are not zero."""
+        reaction, source = self.problem.equation.reaction, self.problem.source[0]
+        terms = [] if reaction.is_zero else [reaction(self.x, t) * values]
+        return terms if source.is_zero else [*terms, -source(self.x, t)]
+
+    def _integral(self, values: Array) -> Array:
+        """Integrals over the cells of values at the points, ``(C,)``."""
+        return np.asarray((self.weights * values).sum(axis=0))
+
+    def _round_off(self, slab: MeshSlab, sizes: float) -> float:
+        """C u ∫(‖∂_tû‖ + ‖∇·(bû)‖ + ‖∇·d̃‖ + ‖g‖), C counts the operations of each sum (T4.6)."""
+        target = self.reconstruction.target
+        modes = max(
+            [target.modes, *(space.local_space.modes for space in self.reconstruction.diffusive_spaces)]
+        )
+        return _UNIT_ROUNDOFF * 2.0 * (slab.time.degree + 1 + modes * target.mesh.dim) * sizes
