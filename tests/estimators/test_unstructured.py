@@ -1,12 +1,11 @@
 """The bound on triangles is never below the true error, for ε from 1 to 0; the weak residual never exceeds
 what it is measured by."""
 
-from wave import wave
-
 import numpy as np
 import pytest
 from sample_meshes import moved
 from scipy.sparse.linalg import splu
+from transient_wave import wave
 
 import stfem
 from stfem.estimators.unstructured import MeshEstimator

@@ -11,6 +11,7 @@ from stfem.reconstruction.unstructured.node import (
     TimeInterpolant,
     mesh_slabs,
 )
+from stfem.reconstruction.unstructured.two_stage import TwoStage, TwoStageMixed
 
 __all__ = [
     "FluxRecovery",
@@ -21,6 +22,8 @@ __all__ = [
     "PatchReconstruction",
     "SchemeFluxes",
     "TimeInterpolant",
+    "TwoStage",
+    "TwoStageMixed",
     "averaging",
     "mesh_slabs",
     "vertex_patches",

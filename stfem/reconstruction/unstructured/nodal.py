@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -32,14 +33,19 @@ class NodalReconstruction:
         Continuous space of û.
     matrix
         ``(nodes, modes · C)``.
-    fixed
-        Nodes whose values are given.
+    dirichlet
+        Facets on which values are given.
     """
 
     space: BrokenSpace
     target: ContinuousSpace
     matrix: csr_array
-    fixed: Index
+    dirichlet: Index
+
+    @cached_property
+    def fixed(self) -> Index:
+        """Nodes whose values are given."""
+        return self.target.nodes_on(self.dirichlet)
 
     def nodal(self, u: Array, given: Array | float = 0.0) -> Array:
         """Nodal values ``(m, size)`` of û.
@@ -94,7 +100,7 @@ def averaging(
     )
     shape = (target.size, space.modes * space.mesh.size)
     matrix = csr_array(coo_array((entries.ravel(), places), shape=shape))
-    return NodalReconstruction(space, target, matrix, _fixed(target, dirichlet))
+    return NodalReconstruction(space, target, matrix, _facets(dirichlet))
 
 
 def vertex_patches(
@@ -124,8 +130,8 @@ def vertex_patches(
         Facets on which values are given.
     """
     target = ContinuousSpace(space.mesh, space.degree + 1 if degree is None else degree)
-    return NodalReconstruction(space, target, patch_matrix(space, target), _fixed(target, dirichlet))
+    return NodalReconstruction(space, target, patch_matrix(space, target), _facets(dirichlet))
 
 
-def _fixed(target: ContinuousSpace, dirichlet: Index | None) -> Index:
-    return target.nodes_on(np.zeros(0, dtype=np.intp) if dirichlet is None else dirichlet)
+def _facets(given: Index | None) -> Index:
+    return np.zeros(0, dtype=np.intp) if given is None else given

@@ -153,12 +153,11 @@ class PatchReconstruction:
     ) -> None:
         self.nodal, self.diffusion, self._scheme = nodal, diffusion, scheme
         self.space, self.target = nodal.space, nodal.target.broken
-        self._boundary = boundary
+        self._boundary, self.insulated = boundary, insulated
         self._slope = boundary.time_derivative() if boundary is not None and boundary.time_dependent else None
         mesh = self.space.mesh
         own = RaviartThomasSpace(mesh, self.space.degree)
-        self._averaged = FluxRecovery(RaviartThomasSpace(mesh, self.target.degree - 1))
-        self._no_flux = self._zero_flux(insulated)
+        self._averaged = AveragedFlux(self.target, diffusion, insulated)
         self._own = None if scheme is None else FluxRecovery(own, scheme.cell_order, scheme.facet_order)
         self.convective_space = None if scheme is None else own
         diffuses = bool(np.any(diffusion))
@@ -167,7 +166,8 @@ class PatchReconstruction:
 
     def at_node(self, node: Node) -> MeshNode:
         pair = [(node.values, False), (node.rate, True)]
-        state = np.stack([self.nodal.field(u, self.given(node.time, rate)) for u, rate in pair])
+        ends = self.nodal.target.points[:, self.nodal.fixed]
+        state = np.stack([self.nodal.field(u, self.given(node.time, ends, rate)) for u, rate in pair])
         convective = None
         diffusive: list[Array] = []
         if self._own is not None and self._scheme is not None:
@@ -178,31 +178,13 @@ class PatchReconstruction:
             if self.diffusive_spaces:
                 diffusive.append(np.stack([self._scheme_flux(node.time, u, rate) for u, rate in pair]))
         if self.diffusive_spaces:
-            diffusive.append(np.stack([self.averaged_flux(field) for field in state]))
+            diffusive.append(np.stack([self._averaged(field) for field in state]))
         return MeshNode(node, state, tuple(diffusive), convective)
 
-    def given(self, t: float, rate: bool = False) -> Array | float:
-        """Values at the fixed nodes ``(1, nodes)``, or their rates."""
+    def given(self, t: float, points: Array, rate: bool = False) -> Array | float:
+        """Boundary values at points ``(d, n)``, or their rates: ``(1, n)``."""
         data = self._slope if rate else self._boundary
-        if data is None:
-            return 0.0
-        return data(self.nodal.target.points[:, self.nodal.fixed], t)[None]
-
-    def averaged_flux(self, field: Array) -> Array:
-        """d_B of û, coefficients within the cells."""
-        recovery = self._averaged
-        flux = recovery.averaged(self.target, field, self.diffusion[:, :, None], self._no_flux)
-        return recovery.space.local(flux)
-
-    def _zero_flux(self, insulated: Index | None) -> Array | None:
-        """Zero on insulated facets, NaN elsewhere."""
-        if insulated is None:
-            return None
-        mesh = self.space.mesh
-        count = len(mesh.reference.on_facet.quadrature(self._averaged.facet_order)[1])
-        given = np.full((1, count, mesh.facets.count), np.nan)
-        given[:, :, insulated] = 0.0
-        return given
+        return 0.0 if data is None else data(points, t)[None]
 
     def _scheme_flux(self, t: float, u: Array, rate: bool) -> Array:
         if self._own is None or self._scheme is None:  # pragma: no cover (asked for with a scheme only)
@@ -210,6 +192,34 @@ class PatchReconstruction:
         cells, facets, minus, plus = self._scheme.diffusive(t, u, rate)
         jumps = self._own.symmetry_moments(minus, plus, self.diffusion[:, :, None])
         return self._own.space.local(self._own.interpolate(cells, facets, jumps))
+
+
+class AveragedFlux:
+    """û ↦ d_B, coefficients within the cells, in RT_{k−1} for û of degree k.
+
+    Parameters
+    ----------
+    target
+        Space of û.
+    diffusion
+        D ``(d, d)``.
+    insulated
+        Facets where the normal flux is zero.
+    """
+
+    def __init__(self, target: BrokenSpace, diffusion: Array, insulated: Index | None) -> None:
+        self.space = RaviartThomasSpace(target.mesh, target.degree - 1)
+        self._target, self._diffusion = target, diffusion[:, :, None]
+        self._recovery = FluxRecovery(self.space)
+        self._given: Array | None = None
+        if insulated is not None:
+            count = len(target.mesh.reference.on_facet.quadrature(self._recovery.facet_order)[1])
+            self._given = np.full((1, count, target.mesh.facets.count), np.nan)
+            self._given[:, :, insulated] = 0.0
+
+    def __call__(self, field: Array) -> Array:
+        flux = self._recovery.averaged(self._target, field, self._diffusion, self._given)
+        return self.space.local(flux)
 
 
 @dataclass(frozen=True, eq=False)
