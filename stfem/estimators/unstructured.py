@@ -12,7 +12,13 @@ from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
-from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, TimeInterpolant, mesh_slabs
+from stfem.reconstruction.unstructured import (
+    MeshReconstruction,
+    MeshSlab,
+    OutflowLift,
+    TimeInterpolant,
+    mesh_slabs,
+)
 from stfem.residual import SlabNorms
 from stfem.residual.unstructured import MeshResidual
 from stfem.spaces.broken import BrokenSpace
@@ -37,11 +43,18 @@ class MeshEstimator:
         Interpolation in time; a `Lagrange` one for reconstructions without rates.
     growth
         2μ where it does not follow from constant data, see `MeshResidual`.
+    lift
+        Layers at outflow sides that are added to û. They are thinner than the quadrature could see: true
+        errors of û are then not computed, those of u_h are.
+    initial_error
+        Bound of ‖u_0 − û(0)‖ where it is known; by quadrature, and with ‖w‖ of the layers on top, otherwise.
     """
 
     reconstruction: MeshReconstruction
     interpolant: TimeInterpolant
     growth: float | None = None
+    lift: OutflowLift | None = None
+    initial_error: float | None = None
 
     def run(self, problem: Problem, nodes: Iterable[Node]) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history.
@@ -51,9 +64,9 @@ class MeshEstimator:
         ValueError
             For fewer than two nodes.
         """
-        residual = MeshResidual(problem, self.reconstruction, self.growth)
+        residual = MeshResidual(problem, self.reconstruction, self.growth, lift=self.lift)
         slabs = mesh_slabs((self.reconstruction.at_node(node) for node in nodes), self.interpolant)
-        pass_ = _Pass(problem, self.reconstruction, residual)
+        pass_ = _Pass(problem, self, residual)
         for slab in slabs:
             pass_.take(slab)
         return pass_.result()
@@ -62,15 +75,21 @@ class MeshEstimator:
 class _Pass:
     """One pass over the slabs."""
 
-    def __init__(self, problem: Problem, reconstruction: MeshReconstruction, residual: MeshResidual) -> None:
-        self.problem, self.reconstruction, self.residual = problem, reconstruction, residual
+    def __init__(
+        self,
+        problem: Problem,
+        estimator: MeshEstimator,
+        residual: MeshResidual,
+    ) -> None:
+        self.problem, self.reconstruction, self.residual = problem, estimator.reconstruction, residual
+        self._lift, self._initial_error = estimator.lift, estimator.initial_error
         self.state: BoundState | None = None
         self.rows: list[tuple[float, ...]] = []
-        size = reconstruction.target.mesh.size
+        size = self.reconstruction.target.mesh.size
         self.hyperbolic, self.parabolic = np.zeros(size), np.zeros(size)
         self.errors = np.zeros(2)  # sup ‖e‖², ∫‖D^{1/2}∇e‖²
         self.last: MeshSlab | None = None
-        target = reconstruction.target
+        target = self.reconstruction.target
         self._points, weights = target.mesh.reference.quadrature(2 * target.degree + _ERROR_ORDER)
         self._x = target.mesh.points(self._points)
         self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
@@ -78,16 +97,26 @@ class _Pass:
     def take(self, slab: MeshSlab) -> None:
         """Advance the bound over one slab."""
         if self.state is None:
-            initial = float(np.sqrt(self._distance_sq(slab.at(0.0, slab.state), 0.0, initial=True)))
+            initial = self._initial(slab.at(0.0, slab.state))
             measure = float(self.reconstruction.target.mesh.cell_measures.sum())
             self.state = BoundState(initial, initial * np.sqrt(measure), 0.0, 0.0, measure, (0.0,))
         norms, way = cheapest(self.residual.norms(slab), self.state.final)
         choice = self.state.advance(norms, 0.0)
         self.hyperbolic += choice.alpha * cell_shares(norms.residual_sq)
         self.parabolic += choice.beta * cell_shares(norms.flux_sq)
-        if self.problem.exact is not None:
+        if self.problem.exact is not None and self._lift is None:
             self._true_errors(slab)
         self._keep(slab, choice, way)
+
+    def _initial(self, state: Array) -> float:
+        """z_0."""
+        if self._initial_error is not None:
+            return self._initial_error
+        return float(np.sqrt(self._distance_sq(state, 0.0, initial=True))) + self._layer(state)
+
+    def _layer(self, state: Array) -> float:
+        """Bound of ‖w‖ of the layers at one time."""
+        return 0.0 if self._lift is None else self._lift.size(state)
 
     def _keep(self, slab: MeshSlab, choice: Choice, way: int) -> None:
         final = self.state.final if self.state is not None else np.nan
@@ -124,14 +153,18 @@ class _Pass:
         columns = np.array(self.rows).T
         history = dict(zip(("time", "bound", "alpha", "beta", "way"), columns, strict=True))
         final, gap = last.at(1.0, last.state), self._gap(last)
-        known = self.problem.exact is not None
+        known = self.problem.exact is not None and self._lift is None
+        width = state.final + self._layer(final)
         unproved = self.residual.unproved
+        if self._initial_error is None and not self.problem.initial[0].constant:
+            count = self._points.shape[1]
+            unproved = (*unproved, f"initial value integrated with {count} points per cell")
         return Estimate(
             bound=state.bound,
             bound_final=state.final,
             bound_energy=state.energy,
             bound_l1=None,
-            enclosure=(max(0.0, gap - state.final), gap + state.final),
+            enclosure=(max(0.0, gap - width), gap + width),
             parts={
                 "initial": state.initial,
                 "hyperbolic": state.hyperbolic,
@@ -147,7 +180,7 @@ class _Pass:
             error_energy=float(np.sqrt(self.errors.sum()))
             if known and self.problem.exact_gradient is not None
             else None,
-            error_dg=self._error_dg(last) if known else None,
+            error_dg=self._error_dg(last) if self.problem.exact is not None else None,
             history=history,
             facts={
                 "slabs": len(self.rows),

@@ -8,7 +8,7 @@ from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems import Box, Condition, Dirichlet, Domain, Outflow, Problem
 from stfem.problems.bounded import BoundaryPart, boundary_parts
-from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab
+from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift
 
 __all__ = ["BoundaryCheck"]
 
@@ -31,6 +31,8 @@ class BoundaryCheck:
         Scalar and linear.
     reconstruction
         Gives the mesh and the spaces.
+    lift
+        Layers that take û to the data at some boundaries.
 
     Raises
     ------
@@ -38,13 +40,16 @@ class BoundaryCheck:
         For other conditions, naming the boundary, and for a flow that enters where u is not given.
     """
 
-    def __init__(self, problem: Problem, reconstruction: MeshReconstruction) -> None:
+    def __init__(
+        self, problem: Problem, reconstruction: MeshReconstruction, lift: OutflowLift | None = None
+    ) -> None:
         self.problem, self.reconstruction = problem, reconstruction
         mesh, domain = reconstruction.target.mesh, problem.domain
         boundary = domain.boundary if isinstance(domain, (Box, Domain)) else {}
         parts = boundary_parts(mesh, boundary)
         self._parameters = mesh.reference.on_facet.quadrature(2 * reconstruction.target.degree + 2)[0]
-        self._given = [part for part in parts if part.condition.trace]
+        self._lift, lifted = lift, () if lift is None else lift.names
+        self._given = [part for part in parts if part.condition.trace and part.name not in lifted]
         self._free = [part for part in parts if not part.condition.trace]
         for part in self._free:
             self._check_free(part)
@@ -98,6 +103,8 @@ class BoundaryCheck:
         """
         for s in _TIMES:
             t = slab.time.start + s * slab.time.duration
+            if self._lift is not None:
+                self.gap = max(self.gap, self._lift.gap(slab.at(s, slab.state)))
             for part in self._given:
                 self.gap = max(self.gap, self._gap(slab, s, t, part))
             for part in self._free:

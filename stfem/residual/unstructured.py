@@ -19,7 +19,7 @@ import numpy as np
 from stfem.meshes import reference as shapes
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
-from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab
+from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
 from stfem.residual.norms import SlabNorms
 from stfem.spaces.legendre import gauss
@@ -67,6 +67,8 @@ class MeshResidual:
         2μ = sup(−∇·b − 2c), 1/time; needed where it does not follow from constant data.
     order
         Polynomial degree that the quadrature in space integrates exactly.
+    lift
+        Layers at outflow sides that are added to û.
 
     Raises
     ------
@@ -80,12 +82,13 @@ class MeshResidual:
         reconstruction: MeshReconstruction,
         growth: float | None = None,
         order: int | None = None,
+        lift: OutflowLift | None = None,
     ) -> None:
         equation = problem.equation
         if not equation.linear or equation.components != 1:
             raise ValueError(f"equation: expected a scalar linear one, got {equation!r}")
         self.problem, self.reconstruction = problem, reconstruction
-        self.boundary = BoundaryCheck(problem, reconstruction)
+        self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
         self.diffusion = equation.diffusion
         self._growth = self._constant_growth() if growth is None else growth
         eigenvalues = np.linalg.eigvalsh(self.diffusion)
@@ -150,17 +153,22 @@ class MeshResidual:
             totals += weight * slab.time.duration * squares
             sizes += weight * slab.time.duration * size
         remainder = self._round_off(slab, sizes)
-        return tuple(
-            self._slab_norms(slab, way, total, remainder)
-            for way, total in zip(self.ways, totals, strict=True)
-        )
+        pairs = [self._pair(way, total) for way, total in zip(self.ways, totals, strict=True)]
+        if self._lift is not None:
+            residual, flux = self._lift.added(slab)
+            pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
+        return tuple(self._slab_norms(slab, *pair, remainder) for pair in pairs)
 
-    def _slab_norms(self, slab: MeshSlab, way: Way, totals: Array, remainder: float) -> SlabNorms:
+    def _pair(self, way: Way, totals: Array) -> tuple[Array, Array]:
+        """Local squares of R_H and of D^{-1/2}Φ."""
         residual, flux, fluctuation = totals
         if way.means:
             # Minkowski in L²(slab) for the sum of both norms
             factor = self.reconstruction.target.mesh.cell_diameters / (np.pi * np.sqrt(self._smallest))
             flux = (np.sqrt(flux) + factor * np.sqrt(fluctuation)) ** 2
+        return residual, flux
+
+    def _slab_norms(self, slab: MeshSlab, residual: Array, flux: Array, remainder: float) -> SlabNorms:
         zeros = np.zeros_like(residual)
         return SlabNorms(
             slab.time.start,

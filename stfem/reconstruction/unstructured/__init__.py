@@ -1,6 +1,7 @@
 """Reconstructions and flux recoveries on unstructured meshes (T5)."""
 
 from stfem.reconstruction.unstructured.fluxes import FluxRecovery
+from stfem.reconstruction.unstructured.lift import OutflowLift, minkowski
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import (
     MeshNode,
@@ -19,6 +20,7 @@ __all__ = [
     "MeshReconstruction",
     "MeshSlab",
     "NodalReconstruction",
+    "OutflowLift",
     "PatchReconstruction",
     "SchemeFluxes",
     "TimeInterpolant",
@@ -26,5 +28,6 @@ __all__ = [
     "TwoStageMixed",
     "averaging",
     "mesh_slabs",
+    "minkowski",
     "vertex_patches",
 ]
