@@ -55,6 +55,7 @@ def _demo_picture() -> str:
 myst_substitutions = {
     "benchmark_tables": _tables("*.md", without="performance_*.md"),
     "performance_rhs": _tables("performance_rhs*.md"),
+    "performance_meshes": _tables("performance_meshes*.md"),
     "performance_steps": _tables("performance_steps*.md"),
     "performance_estimate_kernels": _tables("performance_estimate_kernels*.md"),
     "performance_estimate_runs": _tables("performance_estimate_runs*.md"),

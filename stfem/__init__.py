@@ -6,6 +6,7 @@ from stfem import data, equations, estimators, fluxes, problems, reconstruction,
 from stfem.estimators import Estimate, SplitEstimator
 from stfem.problems import Box, Dirichlet, Domain, Neumann, Outflow, Problem, Robin, Torus, TotalFlux
 from stfem.reconstruction import Hermite, Siac
+from stfem.semidiscretization import EquationProjection, SolveError, UnsupportedDomainError
 from stfem.solution import Solution
 from stfem.solving import Certificate, certify, estimate, solve
 from stfem.timestepping import NonFiniteError
@@ -20,6 +21,7 @@ __all__ = [
     "Certificate",
     "Dirichlet",
     "Domain",
+    "EquationProjection",
     "Estimate",
     "Hermite",
     "Neumann",
@@ -29,9 +31,11 @@ __all__ = [
     "Robin",
     "Siac",
     "Solution",
+    "SolveError",
     "SplitEstimator",
     "Torus",
     "TotalFlux",
+    "UnsupportedDomainError",
     "certify",
     "data",
     "equations",

@@ -14,6 +14,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from stfem.estimators import Estimate
+from stfem.semidiscretization import on_torus
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import point_coordinates, values_at
@@ -112,7 +113,7 @@ def plot_solution(solution: Solution, path: str | Path | None = None, points: in
     ValueError
         For three dimensions.
     """
-    grid = solution.semidiscretization.grid
+    grid = on_torus(solution.semidiscretization, "plot").grid
     if grid.dim > 2:
         raise ValueError(f"plot_solution: expected one or two dimensions, got {grid.dim}")
     components = solution.problem.equation.components
@@ -198,7 +199,7 @@ def plot_demo(rows: Sequence[dict[str, Any]], slope: float, path: str | Path | N
 
 def _cell_image(axes: Axes, solution: Solution, field: Array, points: int) -> PolyCollection:
     """Every cell drawn as its own small patches: no interpolation across faces."""
-    grid = solution.semidiscretization.grid
+    grid = on_torus(solution.semidiscretization, "plot").grid
     centres = (np.arange(points) + 0.5) / points
     values = values_at(field, solution.semidiscretization.degree, centres, 2)[0]
     corner = point_coordinates(grid, [np.arange(points) / points] * 2).reshape(2, -1).T

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stfem.problems import Problem
-from stfem.semidiscretization import Semidiscretization
+from stfem.semidiscretization import AnySemidiscretization, Semidiscretization
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper, integrate, number_of_steps
@@ -31,11 +31,11 @@ class Solution:
     initial
         U_0 in kernel layout.
     values
-        U(T) in kernel layout ``(m, q+1, …, N…)``.
+        U(T) in kernel layout: ``(m, q+1, …, N…)`` on a torus, ``(m, modes, C)`` elsewhere.
     """
 
     problem: Problem
-    semidiscretization: Semidiscretization
+    semidiscretization: AnySemidiscretization
     stepper: Stepper
     dt: float
     initial: Array
@@ -54,7 +54,9 @@ class Solution:
 
     @property
     def coefficients(self) -> Array:
-        """Orthonormal Legendre coefficients at T, axes (component, cell…, mode): a view."""
+        """Orthonormal coefficients at T (Legendre on a torus), axes (component, cell…, mode): a view."""
+        if not isinstance(self.semidiscretization, Semidiscretization):
+            return self.values.transpose(0, 2, 1)
         dim = self.semidiscretization.grid.dim
         cells = self.values.shape[1 + dim :]
         order = (0, *range(1 + dim, 1 + 2 * dim), *range(1, 1 + dim))
@@ -71,9 +73,14 @@ class Solution:
     def __call__(self, x: Array) -> Array:
         """u_h(x, T) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.
 
-        Points are taken modulo the torus; on a face the value is that of the cell to its right.
+        Points are taken modulo the torus; on a face the value is that of the cell to its right, on
+        unstructured meshes that of one of its cells. Points outside of a mesh are a ValueError.
         """
-        values = evaluate(self.values, self.semidiscretization, np.asarray(x, dtype=float))
+        points, semi = np.asarray(x, dtype=float), self.semidiscretization
+        if isinstance(semi, Semidiscretization):
+            values = evaluate(self.values, semi, points)
+        else:
+            values = semi.evaluate(self.values, points)
         return values[0] if self.problem.equation.components == 1 else values
 
     def plot(self, path: str | Path | None = None) -> Any:
@@ -86,9 +93,10 @@ class Solution:
         return plot_solution(self, path)
 
     def __repr__(self) -> str:
-        grid = self.semidiscretization.grid
+        semi = self.semidiscretization
+        cells = semi.grid.cells if isinstance(semi, Semidiscretization) else semi.mesh.size
         return (
-            f"Solution(cells={grid.cells}, degree={self.semidiscretization.degree}, steps={self.steps}, "
+            f"Solution(cells={cells}, degree={self.semidiscretization.degree}, steps={self.steps}, "
             f"stepper={self.stepper!r}, time={self.time:g})"
         )
 

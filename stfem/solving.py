@@ -15,13 +15,21 @@ from tqdm import tqdm
 from stfem.estimators import Estimate, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem
-from stfem.reconstruction import Reconstruction, Siac, initial_corrected, initial_projection
-from stfem.semidiscretization import Semidiscretization
+from stfem.reconstruction import Reconstruction, Siac, initial_corrected
+from stfem.semidiscretization import (
+    AnySemidiscretization,
+    EquationProjection,
+    Semidiscretization,
+    UnsupportedDomainError,
+    on_torus,
+    semidiscretize,
+)
 from stfem.solution import Solution
+from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, StepLimits, Stepper
 
 #: One for every scheme in use.
-_LOCKS: WeakKeyDictionary[Semidiscretization, RLock] = WeakKeyDictionary()
+_LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
 #: Fraction of the linear stability limit that the automatic time step uses.
 DEFAULT_CFL = 0.8
 
@@ -37,14 +45,14 @@ class Estimator(Protocol):
 def solve(
     problem: Problem,
     *,
-    cells: int | tuple[int, ...],
+    cells: int | tuple[int, ...] | None = None,
     degree: int,
     dt: float | None = None,
     cfl: float | None = None,
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
-    initial_correction: bool | Reconstruction = True,
+    initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
     history: bool = False,
 ) -> Solution:
@@ -55,9 +63,9 @@ def solve(
     problem
         What to solve.
     cells
-        Cells per direction, one number or one per direction.
+        Cells per direction, one number or one per direction; none where the domain has its mesh.
     degree
-        Polynomial degree q of Q_q, 0 to 5.
+        Polynomial degree q of Q_q, 0 to 5, on a torus; of P_q or mapped Q_q, 0 to 4, on other domains.
     dt
         Upper limit of the time step. Default: from the CFL rule.
     cfl
@@ -69,7 +77,7 @@ def solve(
         Numerical fluxes.
     initial_correction
         Whether U_0 is corrected so that its reconstruction meets u_0 (T2.0a/b), and for which reconstruction
-        (`Siac()`).
+        (`Siac()`), on a torus; elsewhere U_0 is the L² projection, or that of an `EquationProjection`.
     progress
         Show a progress bar.
     history
@@ -116,8 +124,9 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
             "certify(problem, …) solves and estimates"
         )
     chosen = _estimator(estimator)
-    with _LOCKS.setdefault(solution.semidiscretization, RLock()):
-        return chosen.run(solution.semidiscretization, solution.nodes(), solution.stepper.order)
+    semi = on_torus(solution.semidiscretization, "estimate")
+    with _LOCKS.setdefault(semi, RLock()):
+        return chosen.run(semi, solution.nodes(), solution.stepper.order)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -141,7 +150,7 @@ class Certificate(Estimate):
 def certify(
     problem: Problem,
     *,
-    cells: int | tuple[int, ...],
+    cells: int | tuple[int, ...] | None = None,
     degree: int,
     estimator: Estimator | None = None,
     dt: float | None = None,
@@ -149,7 +158,7 @@ def certify(
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
-    initial_correction: bool | Reconstruction = True,
+    initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
 ) -> Certificate:
     """Solve and estimate in one streaming pass: memory does not grow with the number of steps.
@@ -171,9 +180,10 @@ def certify(
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
+    semi = on_torus(solution.semidiscretization, "certify")
     recorder = _Recorder(_stream(solution, progress))
     started = time.perf_counter()
-    result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
+    result = chosen.run(semi, iter(recorder), solution.stepper.order)
     facts = {
         **result.facts,
         "seconds_solve": recorder.seconds,
@@ -206,14 +216,14 @@ class _Recorder:
 
 def _prepare(
     problem: Problem,
-    cells: int | tuple[int, ...],
+    cells: int | tuple[int, ...] | None,
     degree: int,
     dt: float | None,
     cfl: float | None,
     stepper: Stepper | None,
     flux: ConvectiveFlux,
     penalty: InteriorPenalty | None,
-    initial_correction: bool | Reconstruction,
+    initial_correction: bool | Reconstruction | EquationProjection,
 ) -> Solution:
     """Everything that is known before the first step."""
     if not isinstance(problem, Problem):
@@ -225,8 +235,8 @@ def _prepare(
     _check_objects(stepper, flux, penalty, initial_correction)
     if isinstance(degree, (float, np.floating)) and float(degree).is_integer():
         degree = int(degree)  # like the numbers of cells: 2.0 is a whole number
-    semi = Semidiscretization(problem, cells, degree, flux, penalty)
-    projection = initial_projection(semi)
+    semi = semidiscretize(problem, cells, degree, flux, penalty)
+    projection = semi.project(problem.initial)
     limits = StepLimits(
         semi.degree,
         problem.final_time,
@@ -236,15 +246,37 @@ def _prepare(
         semi.reaction_rate,
     )
     chosen = stepper if stepper is not None else limits.default_stepper()
-    initial = projection
-    if initial_correction is not False:
-        rule = Siac() if initial_correction is True else initial_correction
-        implicit = getattr(chosen, "implicit", False)
-        initial = initial_corrected(semi, rule.bind(semi), implicit)
-        # waves of the corrected state may be faster, next to a jump by far
+    initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
+    if initial is None:
+        initial = projection
+    else:  # waves of the corrected state may be faster, next to a jump by far
         limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
+
+
+def _corrected(
+    semi: AnySemidiscretization, correction: bool | Reconstruction | EquationProjection, implicit: bool
+) -> Array | None:
+    """U_0, None where it is the L² projection."""
+    if not isinstance(semi, Semidiscretization):
+        if isinstance(correction, bool):
+            return None
+        if isinstance(correction, EquationProjection):
+            return correction.of(semi)
+        raise UnsupportedDomainError(
+            "initial_correction: expected True, False or EquationProjection(…) for a problem on a Box or "
+            f"Domain, got {_named(correction)}"
+        )
+    if isinstance(correction, EquationProjection):
+        raise UnsupportedDomainError(
+            "initial_correction: expected True, False or a reconstruction such as Siac() for a problem on a "
+            f"Torus, got {_named(correction)}"
+        )
+    if correction is False:
+        return None
+    rule = Siac() if correction is True else correction
+    return initial_corrected(semi, rule.bind(semi), implicit)
 
 
 def _estimator(given: Estimator | None) -> Estimator:
@@ -263,7 +295,7 @@ def _check_objects(stepper: object, flux: object, penalty: object, initial_corre
         raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {_named(flux)}")
     if penalty is not None:
         _check_methods("penalty", penalty, "a penalty such as InteriorPenalty(10.0)", "coefficient")
-    if not isinstance(initial_correction, bool):
+    if not isinstance(initial_correction, (bool, EquationProjection)):
         rule = "True, False or a reconstruction such as Siac()"
         _check_methods("initial_correction", initial_correction, rule, "bind")
 

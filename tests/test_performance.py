@@ -47,6 +47,18 @@ def test_script(name, tables, rows, script, tmp_path, monkeypatch, capsys):
     assert (tmp_path / f"performance_{name}_quick.md").read_text().startswith("| ")
 
 
+def test_meshes(script, tmp_path, monkeypatch, capsys):
+    module = script("meshes")
+    monkeypatch.setattr(module, "peer_ngsolve", None)
+    monkeypatch.setattr(sys, "argv", ["meshes", "--quick"])
+    module.main()
+    rows = json.loads((tmp_path / "performance_meshes_quick.json").read_text())["rows"]
+    assert len(rows) == 2 * 3 + 3
+    assert all(row.get("Mdof/s", row.get("seconds")) > 0.0 for row in rows)
+    assert rows[6]["scikit-fem seconds"] > 0.0
+    assert "target" in capsys.readouterr().out
+
+
 def test_cost_of_an_estimate(script, tmp_path, monkeypatch, capsys):
     module = script("estimate")
     monkeypatch.setattr(module, "QUICK_CELLS", {1: 5, 2: 3})

@@ -1,4 +1,4 @@
-"""The same right-hand sides in NGSolve, matrix-free and generic, on squares of the same number of unknowns.
+"""The same right-hand sides in NGSolve, matrix-free and generic, on squares or triangles, and its assembly.
 
 The fastest of: integrals over element boundaries, integrals over the skeleton, and for the linear equation
 an assembled matrix; each followed by the inverse mass matrix. The square is not periodic there, which saves
@@ -20,13 +20,37 @@ FORMS = ("linear", "Burgers", "Burgers + SIPG")
 _DIFFUSION = 1e-3
 
 
-def rate(name: str, degree: int, cells: int, seconds: float) -> float:
+def rate(name: str, degree: int, cells: int, seconds: float, quads: bool = True) -> float:
     """Million unknowns per second of the fastest way."""
-    mesh = MakeStructured2DMesh(quads=True, nx=cells, ny=cells)
+    mesh = MakeStructured2DMesh(quads=quads, nx=cells, ny=cells)
     return max(
         space.ndof / timing.measure(work, space_vector(space), seconds).seconds / 1e6
         for space, work in _ways(mesh, name, degree, 1.0 / cells)
     )
+
+
+def assembly(degree: int, cells: int) -> Callable[[], None]:
+    """Assembles SIPG and upwind convection on triangles, space and pattern included."""
+    mesh = MakeStructured2DMesh(quads=False, nx=cells, ny=cells)
+    h, velocity, n = ng.specialcf.mesh_size, ng.CF((1.0, 0.5)), ng.specialcf.normal(2)
+    penalty = 2.0 * (degree + 1) ** 2 / h
+
+    def work() -> None:
+        space = ng.L2(mesh, order=degree, dgjumps=True)
+        u, v = space.TnT()
+        form = ng.BilinearForm(space)
+        form += (_DIFFUSION * ng.grad(u) * ng.grad(v) - u * (velocity * ng.grad(v))) * ng.dx
+        jump, test = u - u.Other(), v - v.Other()
+        mean = 0.5 * n * (ng.grad(u) + ng.grad(u.Other())), 0.5 * n * (ng.grad(v) + ng.grad(v.Other()))
+        upwind = velocity * n * ng.IfPos(velocity * n, u, u.Other())
+        face = _DIFFUSION * (penalty * jump * test - mean[0] * test - mean[1] * jump) + upwind * test
+        form += face * ng.dx(skeleton=True)
+        outer = _DIFFUSION * (penalty * u * v - n * ng.grad(u) * v - n * ng.grad(v) * u)
+        outer += ng.IfPos(velocity * n, velocity * n, 0.0) * u * v
+        form += outer * ng.ds(skeleton=True)
+        form.Assemble()
+
+    return work
 
 
 def space_vector(space: ng.FESpace):

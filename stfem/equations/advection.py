@@ -64,7 +64,7 @@ class AdvectionDiffusion(Equation):
 
     def __repr__(self) -> str:
         velocity = tuple(b if n is None else n for n, b in zip(self._numbers, self._velocity, strict=True))
-        return f"AdvectionDiffusion(velocity={velocity}, diffusion={self.diffusion.tolist()})"
+        return f"AdvectionDiffusion(velocity={velocity}, diffusion={self.described_diffusion})"
 
     @property
     def velocity(self) -> tuple[Data, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -27,7 +28,8 @@ class Equation(ABC):
     components
         Number of components m.
     diffusion
-        D = εA: a number ≥ 0 or a symmetric positive semi-definite matrix ``(d, d)``, in length²/time.
+        D = εA: a number ≥ 0 or a symmetric positive semi-definite matrix ``(d, d)``, in length²/time; where D
+        jumps, a mapping with one of these for every subdomain of the mesh.
     reaction
         Coefficient c (number, `Data` or callable ``c(x, t)``), in 1/time.
     diffused
@@ -57,11 +59,40 @@ class Equation(ABC):
         if isinstance(dim, bool) or dim not in (1, 2, 3):
             raise ValueError(f"dim: expected 1, 2 or 3, got {dim!r}")
         self.dim, self.components = dim, components
-        self.diffusion = diffusion_matrix(diffusion, dim)
+        #: D by the name of the subdomain, None where it is the same everywhere.
+        self.subdomain_diffusion: dict[str, Array] | None = None
+        self._diffusion: Array | None = None
+        if isinstance(diffusion, Mapping):
+            parts = {str(name): diffusion_matrix(part, dim) for name, part in diffusion.items()}
+            self.subdomain_diffusion = parts
+        else:
+            self._diffusion = diffusion_matrix(diffusion, dim)
         self.reaction: Data = as_data(reaction, dim, 1, "reaction")[0]
         self.diffused = diffused if diffused is not None else (1.0,) * components
         if len(self.diffused) != components or any(weight not in (0.0, 1.0) for weight in self.diffused):
             raise ValueError(f"diffused: expected {components} weights 0 or 1, got {self.diffused}")
+
+    @property
+    def diffusion(self) -> Array:
+        """D ``(d, d)``, where it is the same everywhere.
+
+        Raises
+        ------
+        TypeError
+            Where it jumps between subdomains.
+        """
+        if self._diffusion is None:
+            raise TypeError(
+                f"diffusion: expected one matrix for all of the domain, got {self.described_diffusion}"
+            )
+        return self._diffusion
+
+    @property
+    def described_diffusion(self) -> object:
+        """D as lists, for messages."""
+        if self.subdomain_diffusion is None:
+            return self.diffusion.tolist()
+        return {name: matrix.tolist() for name, matrix in self.subdomain_diffusion.items()}
 
     @abstractmethod
     def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
@@ -74,6 +105,21 @@ class Equation(ABC):
     @abstractmethod
     def wave_speed(self, u: Array, x: Array, t: float, direction: int) -> Array:
         """Largest |eigenvalue| of f_i'(u), shape of u[0], in length/time."""
+
+    def normal_wave_speed(self, u: Array, x: Array, t: float, normals: Array) -> Array:
+        """Largest |eigenvalue| of Σ_i n_i f_i'(u), shape of u[0], for normals ``(d, …)``; in length/time.
+
+        Formed from `jacobian_product` column by column; a system may know a shorter way.
+        """
+        columns = []
+        for unit in np.eye(self.components):
+            direction = np.broadcast_to(unit.reshape(-1, *(1,) * (u.ndim - 1)), u.shape)
+            products = (n * self.jacobian_product(u, direction, x, t, i) for i, n in enumerate(normals))
+            columns.append(sum(products, np.zeros_like(u)))
+        if self.components == 1:
+            return np.asarray(np.abs(columns[0][0]))
+        matrices = np.moveaxis(np.stack(columns, axis=1), (0, 1), (-2, -1))
+        return np.asarray(np.abs(np.linalg.eigvals(matrices)).max(axis=-1))
 
     @property
     @abstractmethod

@@ -61,7 +61,7 @@ class DiffusivePSystem(Equation):
 
     def __repr__(self) -> str:
         return (
-            f"DiffusivePSystem(diffusion={self.diffusion.tolist()}, dim={self.dim}, "
+            f"DiffusivePSystem(diffusion={self.described_diffusion}, dim={self.dim}, "
             f"lower={self.lower}, upper={self.upper})"
         )
 
@@ -81,6 +81,9 @@ class DiffusivePSystem(Equation):
         # NaN at a state without a wave speed stops the run instead of hiding it
         tau = np.where(u[0] > 0.0, u[0], np.nan)
         return np.asarray(np.sqrt(2.0 / (tau * tau * tau)))
+
+    def normal_wave_speed(self, u: Array, x: Array, t: float, normals: Array) -> Array:
+        return self.wave_speed(u, x, t, 0)  # the same in every direction
 
     def probe_states(self, rng: np.random.Generator, count: int) -> Array:
         states = rng.uniform(-1.0, 1.0, (self.components, count))

@@ -87,7 +87,7 @@ class ScalarConservationLaw(Equation):
         self._sonic = _given_sonic(sonic_points, self.dim)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(dim={self.dim}, diffusion={self.diffusion.tolist()})"
+        return f"{type(self).__name__}(dim={self.dim}, diffusion={self.described_diffusion})"
 
     def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
         return self._flux[direction](u)

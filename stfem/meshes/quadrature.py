@@ -45,16 +45,18 @@ def cube_rule(dim: int, order: int) -> Rule:
 def simplex_rule(dim: int, order: int) -> Rule:
     """Rule on {x ≥ 0, Σ x_i ≤ 1}, exact for total degree ``order``.
 
-    Tables of scikit-fem for triangles where their weights are positive. Otherwise the cube is folded into the
-    simplex, x_i = s_i Π_{j<i} (1 − s_j), whose Jacobian Π (1 − s_j)^{d−1−j} is the weight of Gauss–Jacobi
-    rules. (The tables of scikit-fem 12 for tetrahedra miss their order from 5 on.)
+    Tables of scikit-fem for triangles up to degree 19, which keep the symmetries of the triangle: two cells
+    that meet at it see the same points. Otherwise the cube is folded into the simplex,
+    x_i = s_i Π_{j<i} (1 − s_j), whose Jacobian Π (1 − s_j)^{d−1−j} is the weight of Gauss–Jacobi rules. (The
+    tables of scikit-fem 12 for tetrahedra miss their order from 5 on.)
 
     Returns
     -------
     points ``(dim, Q)`` and weights ``(Q,)``, which sum to 1/dim!; read-only.
     """
-    if dim == 2 and order in _TRIANGLE_TABLES:
-        points, weights = get_quadrature(RefTri, order)
+    table = min((tabled for tabled in _TRIANGLE_TABLES if tabled >= order), default=0)
+    if dim == 2 and table:
+        points, weights = get_quadrature(RefTri, table)
         return _frozen(np.array(points), np.array(weights))
     folded = np.zeros((dim, 1))
     weights, rest = np.ones(1), np.ones(1)

@@ -7,10 +7,15 @@ from functools import cached_property
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stfem.meshes.quadrature import Array, cube_rule, simplex_rule
 
 __all__ = ["HEXAHEDRON", "LINE", "POINT", "QUADRILATERAL", "TETRAHEDRON", "TRIANGLE", "ReferenceCell"]
+
+
+#: Distance up to which quadrature points count as images of each other.
+_SYMMETRIC = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +118,21 @@ class ReferenceCell:
         order = self.facet_permutations[orientation]
         corners = self.vertices[:, [self.facets[facet][i] for i in order]]
         return np.asarray(corners @ self.on_facet.shape_values(parameters))
+
+    def turned_points(self, parameters: Array, orientation: int) -> NDArray[np.intp]:
+        """Numbers π ``(Q,)`` with facet_points(f, s, orientation) = facet_points(f, s[:, π]) on every facet.
+
+        Raises
+        ------
+        ValueError
+            For parameters that are not mapped to each other by the symmetries of the facet.
+        """
+        corners = self.on_facet.vertices[:, list(self.facet_permutations[orientation])]
+        turned = corners @ self.on_facet.shape_values(parameters)
+        distance = np.abs(turned[:, :, None] - parameters[:, None]).sum(axis=0)
+        if np.any(distance.min(axis=1) > _SYMMETRIC):
+            raise ValueError("parameters: expected points with the symmetries of the facet, got others")
+        return np.asarray(distance.argmin(axis=1))
 
     @cached_property
     def facet_normals(self) -> Array:

@@ -131,7 +131,19 @@ class UnstructuredMesh:
 
     def cell_map(self, reference_points: Array, cells: Index | slice = slice(None)) -> CellMap:
         """J, its inverse and determinant at reference points ``(d, Q)``."""
-        points = reference_points[:, :1] if self.affine else reference_points
+        if not self.affine:
+            return self._map(reference_points, cells)
+        whole = self._affine_map
+        if isinstance(cells, slice) and cells == slice(None):
+            return whole
+        parts = (whole.jacobian, whole.inverse, whole.determinant)
+        return CellMap(*(part[..., cells] for part in parts))
+
+    @cached_property
+    def _affine_map(self) -> CellMap:
+        return self._map(self.reference.vertices[:, :1], slice(None))
+
+    def _map(self, points: Array, cells: Index | slice) -> CellMap:
         jacobian = self._jacobian(cells, points)
         stacked = np.moveaxis(jacobian, (0, 1), (-2, -1))
         inverse = np.moveaxis(np.linalg.inv(stacked), (-2, -1), (0, 1))
@@ -154,6 +166,24 @@ class UnstructuredMesh:
     def centroids(self) -> Array:
         """Means of the vertices, ``(d, C)``."""
         return np.asarray(self._gather(slice(None)).mean(axis=1))
+
+    def locate(self, x: Array) -> tuple[Index, Array]:
+        """Cells ``(n,)`` that hold points ``(d, n)``, and the reference points ``(d, n)`` there.
+
+        Raises
+        ------
+        ValueError
+            For points outside of the mesh.
+        """
+        try:
+            cells = np.asarray(self._finder(*x), dtype=np.intp)
+        except (ValueError, IndexError):  # triangles, lines
+            raise ValueError("x: expected points inside of the mesh, got others") from None
+        return cells, np.asarray(self.source.mapping().invF(x[:, :, None], tind=cells))[:, :, 0]
+
+    @cached_property
+    def _finder(self) -> Any:
+        return self.source.element_finder()
 
     def facet_groups(self, side: int, facets: Index) -> Iterator[tuple[int, int, Index]]:
         """Facets by their place in the cell: (local number, orientation, positions in ``facets``).

@@ -19,7 +19,7 @@ from stfem.problems.arguments import checked_number
 from stfem.problems.conditions import Condition
 from stfem.problems.domain import Region, Seam, box_seams
 
-__all__ = ["BoundaryPart", "Box", "Domain", "boundary_parts"]
+__all__ = ["BoundaryPart", "Box", "Domain", "boundary_parts", "cell_numbers"]
 
 _SIDES = (("left", "right"), ("bottom", "top"), ("front", "back"))
 _LARGEST = 1e60
@@ -186,6 +186,33 @@ class Box(Region):
 
     def __repr__(self) -> str:
         return f"Box({self.lower}, {self.upper}, boundary={self.boundary!r}, periodic={self.periodic})"
+
+
+def cell_numbers(mesh: UnstructuredMesh, names: Sequence[str]) -> Index:
+    """Which of the named subdomains every cell belongs to, ``(C,)``.
+
+    Raises
+    ------
+    ValueError
+        For unknown names, and unless every cell belongs to exactly one.
+    """
+    result = np.full(mesh.size, -1, dtype=np.intp)
+    for number, name in enumerate(names):
+        if name not in mesh.subdomains:
+            raise ValueError(f"subdomain: expected one of {sorted(mesh.subdomains)}, got {name!r}")
+        members = mesh.subdomains[name]
+        shared = int(np.count_nonzero(result[members] >= 0))
+        if shared:
+            raise ValueError(
+                f"subdomain {name!r}: expected cells of no other one, got {shared} of {len(members)}"
+            )
+        result[members] = number
+    if np.any(result < 0):
+        raise ValueError(
+            f"subdomain: expected every cell in one of {list(names)}, "
+            f"got {np.count_nonzero(result < 0)} of {mesh.size} in none"
+        )
+    return result
 
 
 def boundary_parts(

@@ -72,7 +72,7 @@ class TotalFlux(Condition):
 
 @dataclass(frozen=True)
 class Robin(Condition):
-    """D∇u·n + αu = g with α(x, t) in length/time; the convective flux leaves as it comes."""
+    """D∇u·n + αu = g with α(x) in length/time; the convective flux leaves as it comes."""
 
     alpha: object
     g: object = 0.0

@@ -14,6 +14,8 @@ from stfem.data.callables import real_array
 from stfem.data.constant import as_number
 from stfem.equations import Equation
 from stfem.problems.arguments import LARGEST, checked_number
+from stfem.problems.bounded import Box, Domain, cell_numbers
+from stfem.problems.conditions import Condition
 from stfem.problems.domain import Region
 from stfem.problems.exact import ExactData
 
@@ -97,9 +99,30 @@ class Problem:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        self._check_boundary()
+        self._check_subdomains()
         if self.equation.linear:
             self._check_velocity()
         self._check_exact()
+
+    def _check_boundary(self) -> None:
+        if not isinstance(self.domain, (Box, Domain)):
+            return
+        given = self.domain.boundary
+        for name, condition in ({"boundary": given} if isinstance(given, Condition) else given).items():
+            condition.data(self.equation.dim, self.equation.components, f"boundary {name!r}")
+            condition.transfer(self.equation.dim, f"boundary {name!r}")
+
+    def _check_subdomains(self) -> None:
+        names = self.equation.subdomain_diffusion
+        if names is None:
+            return
+        if not isinstance(self.domain, Domain):
+            raise ValueError(
+                f"diffusion: expected a number or a matrix on {self.domain!r}, which has no subdomains, "
+                f"got {self.equation.described_diffusion}"
+            )
+        cell_numbers(self.domain.mesh(), list(names))
 
     def _check_velocity(self) -> None:
         """b·n must not jump across a periodic seam: ∇·b would hold a measure there (T4)."""

@@ -1,6 +1,27 @@
-"""Joins grid, space, equation and numerical fluxes into dU/dt = H(t, U) + P(t, U)."""
+"""Joins mesh, space, equation and numerical fluxes into dU/dt = H(t, U) + P(t, U)."""
 
+from stfem.semidiscretization.choice import (
+    AnySemidiscretization,
+    UnsupportedDomainError,
+    on_torus,
+    semidiscretize,
+)
 from stfem.semidiscretization.dg import Semidiscretization
 from stfem.semidiscretization.diffusion import Diffusion
+from stfem.semidiscretization.unstructured import (
+    EquationProjection,
+    SolveError,
+    UnstructuredSemidiscretization,
+)
 
-__all__ = ["Diffusion", "Semidiscretization"]
+__all__ = [
+    "AnySemidiscretization",
+    "Diffusion",
+    "EquationProjection",
+    "Semidiscretization",
+    "SolveError",
+    "UnstructuredSemidiscretization",
+    "UnsupportedDomainError",
+    "on_torus",
+    "semidiscretize",
+]

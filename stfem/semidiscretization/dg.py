@@ -12,6 +12,7 @@ from stfem.data import Data
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
+from stfem.semidiscretization.arguments import checked_degree
 from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
 from stfem.semidiscretization.quadrature import QuadratureConvection
@@ -62,17 +63,13 @@ class Semidiscretization:
     def __init__(
         self,
         problem: Problem,
-        cells: int | tuple[int, ...],
+        cells: int | tuple[int, ...] | None,
         degree: int,
         flux: ConvectiveFlux = flux_rusanov,
         penalty: InteriorPenalty | None = None,
     ) -> None:
-        if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)):
-            raise TypeError(f"degree: expected a whole number, got {degree!r}")
-        if not 0 <= degree <= MAX_DEGREE:
-            raise ValueError(f"degree: expected 0 to {MAX_DEGREE}, got {degree}")
         equation = problem.equation
-        self.problem, self.degree, self.flux = problem, int(degree), flux
+        self.problem, self.degree, self.flux = problem, checked_degree(degree, MAX_DEGREE), flux
         grid = problem.domain.mesh(cells)
         if not isinstance(grid, TensorGrid):
             raise TypeError(f"domain: expected a Torus, got {problem.domain!r}")

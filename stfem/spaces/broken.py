@@ -75,11 +75,11 @@ class BrokenSpace:
             return u
         return np.asarray(np.einsum("jic,mic->mjc", self.transform[:, :, cells], u))
 
-    def from_moments(self, moments: Array) -> Array:
-        """Moments against φ from those against φ̂."""
+    def from_moments(self, moments: Array, cells: Index | slice = slice(None)) -> Array:
+        """Moments against φ from those against φ̂, of some cells."""
         if self.transform is None:
             return moments
-        return np.asarray(np.einsum("jic,mjc->mic", self.transform, moments))
+        return np.asarray(np.einsum("jic,mjc->mic", self.transform[:, :, cells], moments))
 
     def values(self, u: Array, points: Array) -> Array:
         """u at reference points ``(d, Q)`` of every cell: array ``(m, Q, C)``."""

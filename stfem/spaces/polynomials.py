@@ -73,8 +73,11 @@ class ReferenceBasis:
         dim, count = points.shape
         values = np.empty((count, self.size))
         gradients = np.empty((dim, count, self.size))
+        known: dict[tuple[int, int, int], tuple[Array, Array]] = {}
         for n, powers in enumerate(self._powers):
-            factors = [self._factor(points, powers, i) for i in range(dim)]
+            keys = [(i, powers[i], sum(powers[i + 1 :]) if self.cell.simplex else 0) for i in range(dim)]
+            known.update({key: self._factor(points, *key) for key in keys if key not in known})
+            factors = [known[key] for key in keys]
             values[:, n] = np.prod([value for value, _ in factors], axis=0)
             for j in range(dim):
                 terms = [
@@ -86,12 +89,12 @@ class ReferenceBasis:
                 gradients[j, :, n] = np.sum(terms, axis=0)
         return values * self._scale, gradients * self._scale
 
-    def _factor(self, points: Array, powers: tuple[int, ...], i: int) -> tuple[Array, Array]:
-        """Factor i of a basis function ``(Q,)`` and its gradient ``(d, Q)``."""
+    def _factor(self, points: Array, i: int, power: int, later: int) -> tuple[Array, Array]:
+        """Factor i, given k_i and k_{i+1} + … + k_d, at all points ``(Q,)``, and its gradient ``(d, Q)``."""
         dim, simplex = self.cell.dim, self.cell.simplex
         rest = 1.0 - points[:i].sum(axis=0) if simplex else np.ones(points.shape[1])
-        exponent = 2 * sum(powers[i + 1 :]) + dim - 1 - i if simplex else 0
-        value, by_z, by_w = _jacobi(powers[i], exponent, 2.0 * points[i] - rest, rest)
+        exponent = 2 * later + dim - 1 - i if simplex else 0
+        value, by_z, by_w = _jacobi(power, exponent, 2.0 * points[i] - rest, rest)
         slope = np.zeros_like(points)
         slope[i] = 2.0 * by_z
         if simplex:

@@ -2,6 +2,7 @@
 
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
+from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
 from stfem.timestepping.integrate import Node, NonFiniteError, integrate, number_of_steps
 from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
@@ -13,8 +14,9 @@ from stfem.timestepping.methods import (
     SSPRK22,
     SSPRK33,
 )
+from stfem.timestepping.radau import RADAU3, RADAU5, ImplicitTableau, radau_iia
 from stfem.timestepping.selection import default_stepper
-from stfem.timestepping.stepper import ODE, InPlaceODE, Stepper
+from stfem.timestepping.stepper import ODE, DrivenODE, ImplicitODE, InPlaceODE, Stepper
 from stfem.timestepping.tableau import AdditiveTableau, ButcherTableau
 
 __all__ = [
@@ -23,13 +25,20 @@ __all__ = [
     "DORMAND_PRINCE5",
     "FEHLBERG7",
     "ODE",
+    "RADAU3",
+    "RADAU5",
     "RK4",
     "SSPRK22",
     "SSPRK33",
     "AdditiveTableau",
     "ButcherTableau",
+    "DiagonallyImplicitRungeKutta",
+    "DrivenODE",
     "ExplicitRungeKutta",
     "ImplicitExplicitRungeKutta",
+    "ImplicitODE",
+    "ImplicitRungeKutta",
+    "ImplicitTableau",
     "InPlaceODE",
     "Node",
     "NonFiniteError",
@@ -38,4 +47,5 @@ __all__ = [
     "default_stepper",
     "integrate",
     "number_of_steps",
+    "radau_iia",
 ]

@@ -12,7 +12,7 @@ from stfem.timestepping.tableau import AdditiveTableau
 class ImplicitExplicitRungeKutta:
     """Additive Runge-Kutta method: H explicit, P implicit, so that diffusion does not limit the step.
 
-    Stage i solves (I − dt·gamma P) U_i = r_i, r_i = u + dt sum_{j<i} ( aE_ij H_j + aI_ij P_j ).  Then
+    Stage i solves U_i − dt·gamma P(t_i,U_i) = r_i, r_i = u + dt sum_{j<i} ( aE_ij H_j + aI_ij P_j ).  Then
     P(U_i) = (U_i − r_i)/(dt·gamma), without applying P: that saves an application, and where dt·P is large,
     P would blow up the rounding of U_i by ‖dt·P‖.  The cancellation in U_i − r_i where dt·P is small costs
     eps·|u|/dt in P_i, and P_i enters the result times dt.  At the first stage H is rate − P(t,u), which costs
@@ -58,7 +58,7 @@ class ImplicitExplicitRungeKutta:
         shift = dt * self._gamma
         for i in range(1, self.tableau.stages):
             advance(u, dt * self._a[i, :i].ravel(), rates[: 2 * i], right)
-            writing.solve(right, shift, value)
+            writing.solve(t + self._c[i] * dt, right, shift, value)
             writing.hyperbolic(t + self._c[i] * dt, value, rates[2 * i].reshape(u.shape))
             np.subtract(value.ravel(), right.ravel(), out=rates[2 * i + 1])
             rates[2 * i + 1] /= shift

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
+from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
 from stfem.timestepping.selection import default_stepper
 from stfem.timestepping.stepper import Stepper
 from stfem.timestepping.tableau import ButcherTableau
@@ -60,13 +61,17 @@ class StepLimits:
         """Largest step within the linear stability limit, infinite where there is none.
 
         An explicit stepper obeys convection and diffusion together; with implicit diffusion the limit does
-        not depend on ε, but at least 64 steps are taken.
+        not depend on ε, but at least 64 steps are taken. Where all is implicit there is no limit; waves are
+        resolved by steps in which they cross one cell at most, again by at least 64.
 
         Raises
         ------
         ValueError
             For a stepper without a tableau, or one that is unstable for every step.
         """
+        if isinstance(stepper, (ImplicitRungeKutta, DiagonallyImplicitRungeKutta)):
+            crossing = 1.0 / self.convective_rate if self.convective_rate > 0.0 else np.inf
+            return min(self.final_time / IMPLICIT_STEPS, crossing)
         convective, both = self._rates(stepper)
         if isinstance(stepper, ExplicitRungeKutta) or self.diffusive_rate is None:
             return 1.0 / both if both > 0.0 else np.inf

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+#: Real or complex arrays.
+Number = NDArray[Any]
 
 
 class ODE(Protocol):
     """du/dt = H(t,u) + P(t,u) (T1.2), with P linear in u and independent of t.
 
     The state is one array of any shape.  Every method returns a new array and leaves its arguments alone.
-    An ODE may also offer to write to given arrays, see `InPlaceODE`.
+    An ODE may also offer to write to given arrays, see `InPlaceODE`, may have a part of P that depends on t
+    alone, see `DrivenODE`, and may know its Jacobian, see `ImplicitODE`.
     """
 
     @property
@@ -52,12 +55,38 @@ class InPlaceODE(ODE, Protocol):
         """Return x with (I − shift · P) x = rhs."""
 
 
+class DrivenODE(ODE, Protocol):
+    """An ODE with P(t,u) = L u + l(t), the load of boundary data; `solve_parabolic` solves with L alone."""
+
+    def parabolic_load(self, t: float, /) -> Array | float:
+        """Return l(t) = P(t,0)."""
+
+
+class Jacobian(Protocol):
+    """J = dF/du at one state."""
+
+    def solve(self, rhs: Number, shift: complex, /) -> Number:
+        """Return x with (I − shift · J) x = rhs."""
+
+
+class ImplicitODE(ODE, Protocol):
+    """An ODE that knows the Jacobian of F = H + P, for steppers that treat all of F implicitly."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether J depends neither on t nor on u."""
+
+    def linearise(self, t: float, u: Array, /) -> Jacobian:
+        """Return J at (t,u)."""
+
+
 class Writing:
     """Right-hand sides of any ODE written to given arrays, without a copy where the ODE can do so itself."""
 
     def __init__(self, ode: ODE) -> None:
         self._ode = ode
         self._in_place = cast(InPlaceODE, ode) if getattr(ode, "takes_out", False) else None
+        self._driven = cast(DrivenODE, ode) if hasattr(ode, "parabolic_load") else None
 
     def rhs(self, t: float, u: Array, out: Array) -> None:
         """``out`` = H(t,u) + P(t,u)."""
@@ -82,10 +111,12 @@ class Writing:
         else:
             out[...] = self._ode.rhs_parabolic(t, u)
 
-    def solve(self, rhs: Array, shift: float, out: Array) -> None:
-        """``out`` = x with (I − shift · P) x = rhs."""
+    def solve(self, t: float, rhs: Array, shift: float, out: Array) -> None:
+        """``out`` = x with x − shift · P(t,x) = rhs."""
         if self._in_place is not None:
             self._in_place.solve_parabolic(rhs, shift, out=out)
+        elif self._driven is not None:
+            out[...] = self._ode.solve_parabolic(rhs + shift * self._driven.parabolic_load(t), shift)
         else:
             out[...] = self._ode.solve_parabolic(rhs, shift)
 
