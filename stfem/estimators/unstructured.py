@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import tee
 
 import numpy as np
 
@@ -12,20 +13,24 @@ from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
+from stfem.reconstruction import Hermite, Lagrange
 from stfem.reconstruction.unstructured import (
     MeshReconstruction,
+    MeshRule,
     MeshSlab,
     OutflowLift,
     TimeInterpolant,
+    VertexPatches,
     mesh_slabs,
 )
 from stfem.residual import SlabNorms
 from stfem.residual.unstructured import MeshResidual
+from stfem.semidiscretization import AnySemidiscretization, UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss
 from stfem.timestepping import Node
 
-__all__ = ["MeshEstimator"]
+__all__ = ["MeshEstimator", "mesh_estimate"]
 
 #: Points in time per slab at which true errors are looked at, and order of the quadrature beyond that of û.
 _ERROR_POINTS, _ERROR_ORDER = 5, 12
@@ -33,43 +38,115 @@ _ERROR_POINTS, _ERROR_ORDER = 5, 12
 
 @dataclass(frozen=True)
 class MeshEstimator:
-    """Bound for linear scalar problems with Dirichlet conditions and periodic sides (T3–T5).
+    """Bound for linear scalar problems on unstructured meshes (T3–T5).
+
+    For Dirichlet conditions, outflow, and periodic sides. Of several reconstructions, which share the pass
+    over the nodes, the one with the smallest bound is returned.
 
     Parameters
     ----------
-    reconstruction
-        Rule for û and its fluxes.
-    interpolant
-        Interpolation in time; a `Lagrange` one for reconstructions without rates.
+    reconstructions
+        Rules for û; `VertexPatches` by default. `TwoStage` is sharp for ε ≲ h², `TwoStageMixed` above.
+    spacing
+        Time steps per slab.
     growth
-        2μ where it does not follow from constant data, see `MeshResidual`.
-    lift
-        Layers at outflow sides that are added to û. They are thinner than the quadrature could see: true
-        errors of û are then not computed, those of u_h are.
+        2μ = sup(−∇·b − 2c) in 1/time, where it does not follow from constant data.
+    lifted
+        Names of outflow boundaries with given values whose layers the mesh does not resolve, see
+        `OutflowLift`. True errors of û are then not computed, those of u_h are.
     initial_error
-        Bound of ‖u_0 − û(0)‖ where it is known; by quadrature, and with ‖w‖ of the layers on top, otherwise.
+        Bound of ‖u_0 − û(0)‖ where it is known; by quadrature otherwise.
+
+    Raises
+    ------
+    ValueError
+        For no reconstruction, and a spacing below 1.
     """
 
-    reconstruction: MeshReconstruction
-    interpolant: TimeInterpolant
+    reconstructions: tuple[MeshRule, ...] = (VertexPatches(),)
+    spacing: int = 1
     growth: float | None = None
-    lift: OutflowLift | None = None
+    lifted: tuple[str, ...] = ()
     initial_error: float | None = None
 
-    def run(self, problem: Problem, nodes: Iterable[Node]) -> Estimate:
+    def __post_init__(self) -> None:
+        if not self.reconstructions:
+            raise ValueError("reconstructions: expected at least one, got none")
+        if self.spacing < 1:
+            raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
+
+    def run(self, semidiscretization: AnySemidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history.
 
         Raises
         ------
-        ValueError
-            For fewer than two nodes.
+        ValueError, TypeError
+            For fewer than two nodes, problems outside of the class above, and a scheme on a torus.
         """
-        residual = MeshResidual(problem, self.reconstruction, self.growth, lift=self.lift)
-        slabs = mesh_slabs((self.reconstruction.at_node(node) for node in nodes), self.interpolant)
-        pass_ = _Pass(problem, self, residual)
-        for slab in slabs:
-            pass_.take(slab)
-        return pass_.result()
+        if not isinstance(semidiscretization, UnstructuredSemidiscretization):
+            name = type(semidiscretization.problem.domain).__name__
+            raise TypeError(f"MeshEstimator: expected a problem on a Box or Domain, got one on a {name}")
+        problem = semidiscretization.problem
+        streams = tee(every(nodes, self.spacing), len(self.reconstructions))
+        passes = []
+        for rule, stream in zip(self.reconstructions, streams, strict=True):
+            bound = rule.bind(semidiscretization, self.lifted)
+            lift = OutflowLift(problem, bound.target, self.lifted) if self.lifted else None
+            residual = MeshResidual(problem, bound, self.growth, lift=lift)
+            slabs = mesh_slabs(map(bound.at_node, stream), interpolant_of(bound, order))
+            passes.append((_Pass(problem, residual, lift, self.initial_error), slabs))
+        for slabs_now in zip(*(slabs for _, slabs in passes), strict=True):
+            for (one, _), slab in zip(passes, slabs_now, strict=True):
+                one.take(slab)
+        return min((one.result() for one, _ in passes), key=lambda estimate: estimate.bound)
+
+
+def interpolant_of(reconstruction: MeshReconstruction, order: int) -> TimeInterpolant:
+    """Interpolation in time for a time stepping of some order: Hermite where there are rates."""
+    if reconstruction.per_node == 2:
+        return Hermite(max(5, order + 1 - order % 2))
+    return Lagrange(max(4, order))
+
+
+def every(nodes: Iterable[Node], spacing: int) -> Iterator[Node]:
+    """The first node, every K-th after it, and the last."""
+    skipped = None
+    for number, node in enumerate(nodes):
+        skipped = node
+        if number % spacing == 0:
+            yield node
+            skipped = None
+    if skipped is not None:
+        yield skipped
+
+
+def mesh_estimate(
+    problem: Problem,
+    reconstruction: MeshReconstruction,
+    interpolant: TimeInterpolant,
+    nodes: Iterable[Node],
+    growth: float | None = None,
+    lift: OutflowLift | None = None,
+    initial_error: float | None = None,
+) -> Estimate:
+    """Estimate from nodes of any scheme, with a reconstruction that is bound already.
+
+    Parameters
+    ----------
+    problem
+        Scalar and linear.
+    reconstruction, interpolant
+        In space and in time.
+    nodes
+        At least two.
+    growth, lift, initial_error
+        As in `MeshEstimator`.
+    """
+    residual = MeshResidual(problem, reconstruction, growth, lift=lift)
+    one = _Pass(problem, residual, lift, initial_error)
+    for slab in mesh_slabs(map(reconstruction.at_node, nodes), interpolant):
+        one.take(slab)
+    return one.result()
 
 
 class _Pass:
@@ -78,11 +155,12 @@ class _Pass:
     def __init__(
         self,
         problem: Problem,
-        estimator: MeshEstimator,
         residual: MeshResidual,
+        lift: OutflowLift | None,
+        initial_error: float | None,
     ) -> None:
-        self.problem, self.reconstruction, self.residual = problem, estimator.reconstruction, residual
-        self._lift, self._initial_error = estimator.lift, estimator.initial_error
+        self.problem, self.reconstruction, self.residual = problem, residual.reconstruction, residual
+        self._lift, self._initial_error = lift, initial_error
         self.state: BoundState | None = None
         self.rows: list[tuple[float, ...]] = []
         size = self.reconstruction.target.mesh.size
@@ -142,7 +220,7 @@ class _Pass:
             self.errors[0] = max(self.errors[0], self._distance_sq(state, t))
             if gradient is not None and weight > 0.0:
                 slopes = gradient(self._x, t) - self.reconstruction.target.gradients(state, self._points)
-                square = np.einsum("imqc,ij,jmqc->qc", slopes, self.problem.equation.diffusion, slopes)
+                square = np.einsum("imqc,ijc,jmqc->qc", slopes, self.residual.diffusion, slopes)
                 self.errors[1] += weight * slab.time.duration * float((self._weights * square).sum())
 
     def result(self) -> Estimate:

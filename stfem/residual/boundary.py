@@ -6,9 +6,11 @@ import numpy as np
 
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
-from stfem.problems import Box, Condition, Dirichlet, Domain, Outflow, Problem
-from stfem.problems.bounded import BoundaryPart, boundary_parts
+from stfem.problems import Condition, Dirichlet, Outflow, Problem
+from stfem.problems.bounded import BoundaryPart
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift
+from stfem.reconstruction.unstructured.given import parts_of
+from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 
 __all__ = ["BoundaryCheck"]
 
@@ -44,12 +46,12 @@ class BoundaryCheck:
         self, problem: Problem, reconstruction: MeshReconstruction, lift: OutflowLift | None = None
     ) -> None:
         self.problem, self.reconstruction = problem, reconstruction
-        mesh, domain = reconstruction.target.mesh, problem.domain
-        boundary = domain.boundary if isinstance(domain, (Box, Domain)) else {}
-        parts = boundary_parts(mesh, boundary)
+        mesh = reconstruction.target.mesh
+        parts = parts_of(problem, mesh)
         self._parameters = mesh.reference.on_facet.quadrature(2 * reconstruction.target.degree + 2)[0]
         self._lift, lifted = lift, () if lift is None else lift.names
         self._given = [part for part in parts if part.condition.trace and part.name not in lifted]
+        self._diffuses = bool(np.any(cell_diffusion(problem.equation, mesh)))
         self._free = [part for part in parts if not part.condition.trace]
         for part in self._free:
             self._check_free(part)
@@ -115,7 +117,7 @@ class BoundaryCheck:
         trace = target.traces(slab.at(s, slab.state), 0, self._parameters, part.facets)[0]
         data = self._data[id(part)](target.mesh.facet_points(self._parameters, part.facets), t)
         difference = np.abs(trace - data)
-        if not np.any(self.problem.equation.diffusion):
+        if not self._diffuses:
             difference = difference * (self._normal_velocity(part.facets, t) < 0.0)
         scale = 1.0 + float(np.abs(data).max(initial=0.0))
         return float(difference.max(initial=0.0)) / scale

@@ -22,6 +22,7 @@ from stfem.problems import Problem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
 from stfem.residual.norms import SlabNorms
+from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
 
 __all__ = ["MeshResidual", "Way"]
@@ -89,18 +90,10 @@ class MeshResidual:
             raise ValueError(f"equation: expected a scalar linear one, got {equation!r}")
         self.problem, self.reconstruction = problem, reconstruction
         self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
-        self.diffusion = equation.diffusion
-        self._growth = self._constant_growth() if growth is None else growth
-        eigenvalues = np.linalg.eigvalsh(self.diffusion)
-        self._smallest = float(eigenvalues[0])
-        if eigenvalues[-1] > 0.0 and self._smallest <= 1e-14 * eigenvalues[-1]:
-            raise ValueError(
-                f"diffusion: expected zero or positive definite, got eigenvalues {eigenvalues.tolist()}"
-            )
-        self._inverse = (
-            np.linalg.inv(self.diffusion) if self._smallest > 0.0 else np.zeros_like(self.diffusion)
-        )
         mesh, target = reconstruction.target.mesh, reconstruction.target
+        self.diffusion = cell_diffusion(equation, mesh)
+        self._growth = self._constant_growth() if growth is None else growth
+        self._smallest, self._inverse = _inverted(self.diffusion)
         extra = 0 if mesh.affine else mesh.dim
         chosen = 2 * target.degree + _DATA_ORDER + extra if order is None else order
         self.points, weights = mesh.reference.quadrature(chosen)
@@ -200,7 +193,7 @@ class MeshResidual:
             other = whole - transport + space.divergence(local, points)[0]
             gap = self._velocity(t) * values - space.values(local, points)[:, 0]
         residuals, fluxes = {-1: np.zeros_like(values)}, {-1: np.zeros_like(slopes)}
-        diffused = np.einsum("ij,jqc->iqc", self.diffusion, slopes)
+        diffused = np.einsum("ijc,jqc->iqc", self.diffusion, slopes)
         for k, (space, modes) in enumerate(zip(reconstruction.diffusive_spaces, slab.diffusive, strict=True)):
             local = slab.at(s, modes)
             residuals[k] = space.divergence(local, points)[0]
@@ -213,7 +206,7 @@ class MeshResidual:
             flux = fluxes[way.diffusive] + (gap if way.convective else 0.0)
             integral = self._integral(residual)
             found[n, 0] = integral**2 / measures if way.means else self._integral(residual**2)
-            found[n, 1] = self._integral(np.einsum("iqc,ij,jqc->qc", flux, self._inverse, flux))
+            found[n, 1] = self._integral(np.einsum("iqc,ijc,jqc->qc", flux, self._inverse, flux))
             found[n, 2] = self._integral((residual - integral / measures) ** 2)
         return found, sum(float(np.sqrt(self._integral(term**2).sum())) for term in added)
 
@@ -247,3 +240,16 @@ class MeshResidual:
             [target.modes, *(space.local_space.modes for space in self.reconstruction.diffusive_spaces)]
         )
         return _UNIT_ROUNDOFF * 2.0 * (slab.time.degree + 1 + modes * target.mesh.dim) * sizes
+
+
+def _inverted(diffusion: Array) -> tuple[Array, Array]:
+    """Smallest eigenvalue of D in the cells, and D^{-1}; zeros where D = 0 everywhere."""
+    matrices = np.moveaxis(diffusion, -1, 0)
+    eigenvalues: Array = np.linalg.eigvalsh(matrices).astype(np.float64)
+    if not np.any(diffusion):
+        return eigenvalues[:, 0], np.zeros_like(diffusion)
+    if np.any(eigenvalues[:, 0] <= 1e-14 * eigenvalues[:, -1]):
+        worst = eigenvalues[np.argmin(eigenvalues[:, 0])]
+        raise ValueError(f"diffusion: expected zero or positive definite, got eigenvalues {worst.tolist()}")
+    inverse: Array = np.linalg.inv(matrices).astype(np.float64)
+    return eigenvalues[:, 0], np.moveaxis(inverse, 0, -1)

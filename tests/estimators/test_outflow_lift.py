@@ -7,15 +7,15 @@ from sample_meshes import moved
 
 import stfem
 from stfem.data import Slab
-from stfem.estimators.unstructured import MeshEstimator
+from stfem.estimators.unstructured import mesh_estimate
 from stfem.problems import Problem
 from stfem.reconstruction import Hermite, Lagrange
 from stfem.reconstruction.unstructured import (
+    BoundTwoStage,
+    BoundTwoStageMixed,
+    LocalReconstruction,
     MeshSlab,
     OutflowLift,
-    PatchReconstruction,
-    TwoStage,
-    TwoStageMixed,
     minkowski,
     vertex_patches,
 )
@@ -26,7 +26,7 @@ INFLOW = ("left", "bottom", "top")
 
 def first_stage(problem, dg, names):
     facets = np.concatenate([dg.space.mesh.facets.names[name] for name in names])
-    return PatchReconstruction(vertex_patches(dg.space, dirichlet=facets), problem.equation.diffusion, dg)
+    return LocalReconstruction(vertex_patches(dg.space, dirichlet=facets), problem.equation.diffusion, dg)
 
 
 def error_with_layer(problem, rule, node, eps):
@@ -46,20 +46,21 @@ def test_bound_with_the_layer(q, eps):
     problem, dg, nodes = layer(eps, 16 if q == 1 else 12, q, steps=5)
     nodes = list(nodes)
     first, plain = first_stage(problem, dg, INFLOW), first_stage(problem, dg, (*INFLOW, "right"))
-    forced = MeshEstimator(plain, Hermite(5)).run(problem, nodes)
-    stages = (first, (TwoStageMixed if eps == 1e-3 else TwoStage)(first, problem))
+    forced = mesh_estimate(problem, plain, Hermite(5), nodes)
+    stages = (first, (BoundTwoStageMixed if eps == 1e-3 else BoundTwoStage)(first, problem))
     bounds = []
     for rule in stages:
         errors = [error_with_layer(problem, rule, node, eps) for node in (nodes[0], nodes[-1])]
         interpolant = Hermite(5) if rule is first else Lagrange(4)
         lift = OutflowLift(problem, rule.target, ["right"])
         start = (1.0 + 1e-3) * errors[0][0]
-        estimate = MeshEstimator(rule, interpolant, lift=lift, initial_error=start).run(problem, nodes)
+        estimate = mesh_estimate(problem, rule, interpolant, nodes, lift=lift, initial_error=start)
         assert errors[1][0] <= estimate.bound_final
         assert estimate.enclosure[0] <= errors[1][1] <= estimate.enclosure[1]
         bounds.append(estimate.bound)
-    careful = MeshEstimator(first, Hermite(5), lift=OutflowLift(problem, first.target, ["right"]))
-    assert careful.run(problem, nodes).bound >= bounds[0]  # the start of u and that of û apart
+    lift = OutflowLift(problem, first.target, ["right"])
+    careful = mesh_estimate(problem, first, Hermite(5), nodes, lift=lift)
+    assert careful.bound >= bounds[0]  # the start of u and that of û apart
     assert bounds[0] < forced.bound
     assert min(bounds) <= 3.0 * errors[1][1]
     assert min(bounds) <= 0.3 * forced.bound

@@ -8,10 +8,10 @@ from scipy.sparse.linalg import splu
 from transient_wave import wave
 
 import stfem
-from stfem.estimators.unstructured import MeshEstimator
+from stfem.estimators.unstructured import mesh_estimate
 from stfem.problems import Problem
 from stfem.reconstruction import Hermite, Lagrange
-from stfem.reconstruction.unstructured import PatchReconstruction, averaging, mesh_slabs, vertex_patches
+from stfem.reconstruction.unstructured import LocalReconstruction, averaging, mesh_slabs, vertex_patches
 from stfem.residual.unstructured import MeshResidual
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.continuous import ContinuousSpace
@@ -23,7 +23,7 @@ PI = np.pi
 
 def reconstruction_of(problem, dg, make):
     rule = make(dg.space, dirichlet=dg.space.mesh.facets.boundary)
-    return PatchReconstruction(rule, problem.equation.diffusion, dg)
+    return LocalReconstruction(rule, problem.equation.diffusion, dg)
 
 
 def nodes_of(eps, n=8, q=1, steps=8):
@@ -37,7 +37,7 @@ def test_bound_is_not_below_the_error(eps, q):
     problem, dg, nodes = nodes_of(eps, 8 if q == 1 else 6, q)
     for make in (vertex_patches, averaging):
         for interpolant in (Hermite(5), Lagrange(3)):
-            estimate = MeshEstimator(reconstruction_of(problem, dg, make), interpolant).run(problem, nodes)
+            estimate = mesh_estimate(problem, reconstruction_of(problem, dg, make), interpolant, nodes)
             assert estimate.error <= estimate.bound
             assert estimate.error_final <= estimate.bound_final
             assert estimate.error_energy <= estimate.bound_energy
@@ -56,7 +56,7 @@ def test_bound_is_continuous_in_the_diffusion():
     for eps in (0.0, 1e-300, 1e-14):
         problem, dg, nodes = nodes_of(eps, 4, 1, 4)
         bounds.append(
-            MeshEstimator(reconstruction_of(problem, dg, vertex_patches), Hermite(3)).run(problem, nodes)
+            mesh_estimate(problem, reconstruction_of(problem, dg, vertex_patches), Hermite(3), nodes)
         )
     for other in bounds[1:]:
         assert other.bound == pytest.approx(bounds[0].bound, rel=1e-6)
@@ -122,7 +122,7 @@ def resting(boundary, velocity=(1.0, 0.0), diffusion=0.1, initial=0.0, **more):
     zero = np.zeros((1, space.modes, space.mesh.size))
     rule = vertex_patches(space, dirichlet=space.mesh.facets.boundary)
     nodes = [Node(t, zero, zero) for t in (0.0, 0.5, 1.0)]
-    return problem, PatchReconstruction(rule, equation.diffusion), nodes
+    return problem, LocalReconstruction(rule, equation.diffusion), nodes
 
 
 def test_conditions_that_do_not_allow_the_bound_are_refused():
@@ -144,11 +144,11 @@ def test_conditions_that_do_not_allow_the_bound_are_refused():
 
 def test_missed_boundary_data_are_reported():
     problem, reconstruction, nodes = resting(stfem.Dirichlet(1.0), initial=0.0)
-    estimate = MeshEstimator(reconstruction, Hermite(3)).run(problem, nodes)
+    estimate = mesh_estimate(problem, reconstruction, Hermite(3), nodes)
     assert not estimate.guaranteed
     assert "misses the boundary data by up to 5.0e-01" in estimate.unproved[0]
     problem, reconstruction, nodes = resting(stfem.Dirichlet(0.0), initial=0.0)
-    assert MeshEstimator(reconstruction, Hermite(3)).run(problem, nodes).guaranteed
+    assert mesh_estimate(problem, reconstruction, Hermite(3), nodes).guaranteed
 
 
 def test_degenerate_diffusion_and_varying_velocity_are_refused():

@@ -1,31 +1,45 @@
 """Reconstructions and flux recoveries on unstructured meshes (T5)."""
 
 from stfem.reconstruction.unstructured.fluxes import FluxRecovery
+from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import OutflowLift, minkowski
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import (
+    LocalReconstruction,
     MeshNode,
     MeshReconstruction,
     MeshSlab,
-    PatchReconstruction,
     SchemeFluxes,
     TimeInterpolant,
     mesh_slabs,
 )
-from stfem.reconstruction.unstructured.two_stage import TwoStage, TwoStageMixed
+from stfem.reconstruction.unstructured.rules import (
+    Averaging,
+    MeshRule,
+    TwoStage,
+    TwoStageMixed,
+    VertexPatches,
+)
+from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 
 __all__ = [
+    "Averaging",
+    "BoundTwoStage",
+    "BoundTwoStageMixed",
+    "BoundaryValues",
     "FluxRecovery",
+    "LocalReconstruction",
     "MeshNode",
     "MeshReconstruction",
+    "MeshRule",
     "MeshSlab",
     "NodalReconstruction",
     "OutflowLift",
-    "PatchReconstruction",
     "SchemeFluxes",
     "TimeInterpolant",
     "TwoStage",
     "TwoStageMixed",
+    "VertexPatches",
     "averaging",
     "mesh_slabs",
     "minkowski",

@@ -12,9 +12,10 @@ from stfem.equations import is_diagonal
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh
-from stfem.problems import Box, Domain, Problem
-from stfem.problems.bounded import BoundaryPart, boundary_parts
+from stfem.problems import Problem
+from stfem.problems.bounded import BoundaryPart
 from stfem.reconstruction.unstructured.fluxes import gradient_traces
+from stfem.reconstruction.unstructured.given import parts_of
 from stfem.reconstruction.unstructured.node import MeshSlab
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss
@@ -99,8 +100,7 @@ class OutflowLift:
         box = float(np.prod(self._upper - self._lower))
         if abs(box - float(mesh.cell_measures.sum())) > _ON_SIDE * box:
             raise ValueError("domain: expected a box parallel to the axes, got another shape")
-        domain = problem.domain
-        parts = boundary_parts(mesh, domain.boundary) if isinstance(domain, (Box, Domain)) else ()
+        parts = parts_of(problem, mesh)
         chosen = [_named(parts, name) for name in self.names]
         self._value = _common_value(chosen, mesh.dim)
         self._sides = [self._side(mesh, part) for part in chosen]

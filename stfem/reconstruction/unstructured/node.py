@@ -8,11 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from stfem.data import Data, Slab
+from stfem.data import Constant, Slab
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.reconstruction.slab import stencils
 from stfem.reconstruction.unstructured.fluxes import FluxRecovery
+from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import legendre_values
@@ -20,10 +21,10 @@ from stfem.spaces.raviart_thomas import RaviartThomasSpace
 from stfem.timestepping import Node
 
 __all__ = [
+    "LocalReconstruction",
     "MeshNode",
     "MeshReconstruction",
     "MeshSlab",
-    "PatchReconstruction",
     "SchemeFluxes",
     "TimeInterpolant",
     "mesh_slabs",
@@ -106,6 +107,8 @@ class MeshReconstruction(Protocol):
 
     Attributes
     ----------
+    per_node
+        Arrays at every node: 2 (values and rates), or 1 (values).
     space
         Space of the scheme.
     target
@@ -114,84 +117,86 @@ class MeshReconstruction(Protocol):
         Of the fluxes of a `MeshNode`, in the same order.
     """
 
+    per_node: int
     space: BrokenSpace
     target: BrokenSpace
-    diffusive_spaces: tuple[RaviartThomasSpace, ...]
     convective_space: RaviartThomasSpace | None
+
+    @property
+    def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
+        """Spaces of the candidates for d̃."""
 
     def at_node(self, node: Node) -> MeshNode:
         """û and fluxes at one node."""
 
 
-class PatchReconstruction:
+class LocalReconstruction:
     """û from a linear nodal rule, with the fluxes d_A and h̃ of the scheme and d_B of û (T5).
 
-    Valid for Dirichlet conditions with data that û meets at all times, and for periodic sides; facets
-    and cells are all treated alike and no system is solved.
+    No system is solved: cells and facets are all treated alike.
 
     Parameters
     ----------
     nodal
-        Rule for û, such as `vertex_patches`.
+        Rule for û, with the facets where u is given.
     diffusion
-        D ``(d, d)``.
+        D ``(d, d)``, or of every cell ``(d, d, C)``.
     scheme
         Fluxes of the scheme; None leaves d_B and h̃ = f(û) alone.
     boundary
-        Value at the fixed nodes, with a time derivative.
+        The given values; zero by default.
     insulated
         Facets where D∇u·n = 0 is given.
     """
+
+    per_node = 2
 
     def __init__(
         self,
         nodal: NodalReconstruction,
         diffusion: Array,
         scheme: SchemeFluxes | None = None,
-        boundary: Data | None = None,
+        boundary: BoundaryValues | None = None,
         insulated: Index | None = None,
     ) -> None:
-        self.nodal, self.diffusion, self._scheme = nodal, diffusion, scheme
+        self.nodal, self._scheme, self.insulated = nodal, scheme, insulated
         self.space, self.target = nodal.space, nodal.target.broken
-        self._boundary, self.insulated = boundary, insulated
-        self._slope = boundary.time_derivative() if boundary is not None and boundary.time_dependent else None
+        self.diffusion = np.reshape(diffusion, (*diffusion.shape[:2], -1))
         mesh = self.space.mesh
+        self.boundary = boundary or BoundaryValues([(nodal.dirichlet, Constant(0.0, mesh.dim))])
+        self._given = self.boundary.at(nodal.target)
         own = RaviartThomasSpace(mesh, self.space.degree)
-        self._averaged = AveragedFlux(self.target, diffusion, insulated)
+        self._averaged = AveragedFlux(self.target, self.diffusion, insulated)
         self._own = None if scheme is None else FluxRecovery(own, scheme.cell_order, scheme.facet_order)
         self.convective_space = None if scheme is None else own
-        diffuses = bool(np.any(diffusion))
         spaces = [self._averaged.space] if scheme is None else [own, self._averaged.space]
-        self.diffusive_spaces = tuple(spaces) if diffuses else ()
+        self._spaces = tuple(spaces) if np.any(self.diffusion) else ()
+
+    @property
+    def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
+        """Of d_A, where the scheme's fluxes are known, and d_B."""
+        return self._spaces
 
     def at_node(self, node: Node) -> MeshNode:
-        pair = [(node.values, False), (node.rate, True)]
-        ends = self.nodal.target.points[:, self.nodal.fixed]
-        state = np.stack([self.nodal.field(u, self.given(node.time, ends, rate)) for u, rate in pair])
+        pair, t = [(node.values, False), (node.rate, True)], node.time
+        state = np.stack([self.nodal.field(u, self._given(t, rate)) for u, rate in pair])
         convective = None
         diffusive: list[Array] = []
         if self._own is not None and self._scheme is not None:
             scheme, own = self._scheme, self._own
-            convective = np.stack(
-                [own.space.local(own.interpolate(*scheme.convective(node.time, u, rate))) for u, rate in pair]
-            )
+            fluxes = [own.interpolate(*scheme.convective(t, u, rate)) for u, rate in pair]
+            convective = np.stack([own.space.local(flux) for flux in fluxes])
             if self.diffusive_spaces:
-                diffusive.append(np.stack([self._scheme_flux(node.time, u, rate) for u, rate in pair]))
+                diffusive.append(np.stack([self._scheme_flux(scheme, own, t, u, rate) for u, rate in pair]))
         if self.diffusive_spaces:
             diffusive.append(np.stack([self._averaged(field) for field in state]))
         return MeshNode(node, state, tuple(diffusive), convective)
 
-    def given(self, t: float, points: Array, rate: bool = False) -> Array | float:
-        """Boundary values at points ``(d, n)``, or their rates: ``(1, n)``."""
-        data = self._slope if rate else self._boundary
-        return 0.0 if data is None else data(points, t)[None]
-
-    def _scheme_flux(self, t: float, u: Array, rate: bool) -> Array:
-        if self._own is None or self._scheme is None:  # pragma: no cover (asked for with a scheme only)
-            raise ValueError("scheme: expected fluxes of a scheme, got None")
-        cells, facets, minus, plus = self._scheme.diffusive(t, u, rate)
-        jumps = self._own.symmetry_moments(minus, plus, self.diffusion[:, :, None])
-        return self._own.space.local(self._own.interpolate(cells, facets, jumps))
+    def _scheme_flux(self, scheme: SchemeFluxes, own: FluxRecovery, t: float, u: Array, rate: bool) -> Array:
+        """d_A, coefficients within the cells."""
+        cells, facets, minus, plus = scheme.diffusive(t, u, rate)
+        jumps = own.symmetry_moments(minus, plus, self.diffusion)
+        return own.space.local(own.interpolate(cells, facets, jumps))
 
 
 class AveragedFlux:
@@ -202,14 +207,14 @@ class AveragedFlux:
     target
         Space of û.
     diffusion
-        D ``(d, d)``.
+        D ``(d, d, C)`` or ``(d, d, 1)``.
     insulated
         Facets where the normal flux is zero.
     """
 
     def __init__(self, target: BrokenSpace, diffusion: Array, insulated: Index | None) -> None:
         self.space = RaviartThomasSpace(target.mesh, target.degree - 1)
-        self._target, self._diffusion = target, diffusion[:, :, None]
+        self._target, self._diffusion = target, diffusion
         self._recovery = FluxRecovery(self.space)
         self._given: Array | None = None
         if insulated is not None:

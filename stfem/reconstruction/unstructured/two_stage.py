@@ -11,12 +11,12 @@ from scipy.sparse.linalg import splu
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
-from stfem.reconstruction.unstructured.node import AveragedFlux, MeshNode, PatchReconstruction
+from stfem.reconstruction.unstructured.node import AveragedFlux, LocalReconstruction, MeshNode
 from stfem.spaces.continuous import ContinuousSpace
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
 from stfem.timestepping import Node
 
-__all__ = ["TwoStage", "TwoStageMixed"]
+__all__ = ["BoundTwoStage", "BoundTwoStageMixed"]
 
 #: √κ T, flat over two decades (T5).
 _MEMORY = 5.0
@@ -27,9 +27,11 @@ _DATA_ORDER = 4
 class _SecondStage:
     """What both variants share: u1 at quadrature points, and û of degree q + 2 with given boundary values."""
 
+    per_node = 1
+
     def __init__(
         self,
-        first: PatchReconstruction,
+        first: LocalReconstruction,
         problem: Problem,
         degree: int | None = None,
         memory: float | None = None,
@@ -43,7 +45,7 @@ class _SecondStage:
         self._kappa = (_MEMORY / problem.final_time) ** 2 if memory is None else memory
         if not self._kappa > 0.0:
             raise ValueError(f"memory: expected κ > 0, got {memory}")
-        self._fixed = self.continuous.nodes_on(first.nodal.dirichlet)
+        self._given = first.boundary.at(self.continuous)
         self._averaged = AveragedFlux(self.target, first.diffusion, first.insulated)
         self._points, weights = mesh.reference.quadrature(2 * self.target.degree + _DATA_ORDER)
         self._x = mesh.points(self._points)
@@ -71,12 +73,6 @@ class _SecondStage:
                 result -= data(self._x, t) * u1
         return u1, result
 
-    def _given(self, t: float) -> Array:
-        """Values at the fixed nodes."""
-        given = np.zeros(len(self._fixed))
-        given[:] = self.first.given(t, self.continuous.points[:, self._fixed])
-        return given
-
     def _fluxes(self, node: MeshNode, field: Array) -> tuple[Array, ...]:
         """d_A of the scheme, where there is one, and d_B of û."""
         if not node.diffusive:
@@ -89,7 +85,7 @@ class _SecondStage:
         return (*spaces[:-1], self._averaged.space) if spaces else ()
 
 
-class TwoStage(_SecondStage):
+class BoundTwoStage(_SecondStage):
     """û of degree q + 2 by least squares along the flow (T5.1); sharp for ε ≲ h², 0 included.
 
     With u1 from a local reconstruction, one global solve at every time node in continuous P_{q+2}:
@@ -134,8 +130,8 @@ class TwoStage(_SecondStage):
         load += np.einsum("qn,qc->nc", self._table, self._kappa * w * u1)
         load += np.einsum("iqnc,iqc->nc", self._gradients, w * flux)
         if self._kept is None or not self._steady:
-            self._kept = _Factored(self._matrix(along), self._fixed)
-        values = self._kept.solve(self.continuous.assemble_load(load[None])[0], self._given(node.time))
+            self._kept = _Factored(self._matrix(along), self._given.nodes)
+        values = self._kept.solve(self.continuous.assemble_load(load[None])[0], self._given(node.time)[0])
         field = self.continuous.to_broken(values[None])
         convective = None if first.convective is None else first.convective[:1]
         return MeshNode(node, field[None], self._fluxes(first, field), convective)
@@ -145,12 +141,12 @@ class TwoStage(_SecondStage):
         blocks = _gram(along, along * w[:, None])
         blocks += self._kappa * np.einsum("qn,qm,qc->nmc", self._table, self._table, w, optimize=True)
         if np.any(self.first.diffusion):
-            diffused = np.einsum("ij,jqnc->iqnc", self.first.diffusion, self._gradients)
+            diffused = np.einsum("ijc,jqnc->iqnc", self.first.diffusion, self._gradients)
             blocks += sum(_gram(g, d * w[:, None]) for g, d in zip(self._gradients, diffused, strict=True))
         return self.continuous.assemble(blocks)
 
 
-class TwoStageMixed(_SecondStage):
+class BoundTwoStageMixed(_SecondStage):
     """û of degree q + 2 together with its flux (T5.2); sharp for ε ≳ h², and never far off.
 
     With u1 from a local reconstruction, the minimiser at every time node over v ∈ P_{q+2}, σ ∈ RT_{q+1} of
@@ -159,12 +155,12 @@ class TwoStageMixed(_SecondStage):
 
     The fluxes d_A and d_B(v) remain candidates. Valid where u1 is, D positive definite; any v and σ are.
 
-    Cost: as `TwoStage`, with about three times as many unknowns.
+    Cost: as `BoundTwoStage`, with about three times as many unknowns.
 
     Parameters
     ----------
     first, problem, degree, memory
-        As in `TwoStage`.
+        As in `BoundTwoStage`.
 
     Raises
     ------
@@ -174,13 +170,14 @@ class TwoStageMixed(_SecondStage):
 
     def __init__(
         self,
-        first: PatchReconstruction,
+        first: LocalReconstruction,
         problem: Problem,
         degree: int | None = None,
         memory: float | None = None,
     ) -> None:
         super().__init__(first, problem, degree, memory)
-        smallest = float(np.linalg.eigvalsh(first.diffusion)[0])
+        matrices = np.moveaxis(first.diffusion, -1, 0)
+        smallest = float(np.linalg.eigvalsh(matrices).min())
         if not smallest > 0.0:
             raise ValueError(f"diffusion: expected positive definite, got smallest eigenvalue {smallest:g}")
         mesh = first.space.mesh
@@ -189,10 +186,10 @@ class TwoStageMixed(_SecondStage):
         scaled = maps.jacobian / maps.determinant
         self._fluxes_table = np.einsum("ijqc,jqn->iqnc", scaled, local.values(self._points))
         self._divergences = local.divergences(self._points)[:, :, None] / maps.determinant[:, None]
-        self._inverse = np.linalg.inv(first.diffusion)
-        self._diffused = np.einsum("ij,jqnc->iqnc", first.diffusion, self._gradients)
+        self._inverse = np.moveaxis(np.linalg.inv(matrices), 0, -1)
+        self._diffused = np.einsum("ijc,jqnc->iqnc", first.diffusion, self._gradients)
         self._gather = csr_array(block_diag([_incidence(self.continuous), self._flux_space.gather]))
-        self._dofs = np.concatenate([self._fixed, self.continuous.size + self._insulated()])
+        self._dofs = np.concatenate([self._given.nodes, self.continuous.size + self._insulated()])
 
     @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
@@ -219,7 +216,7 @@ class TwoStageMixed(_SecondStage):
             self._kept = _Factored(self._matrix(along, divergences), self._dofs)
         load = self._gather.T @ np.concatenate([of_values.ravel(), of_fluxes.ravel()])
         given = np.zeros(len(self._dofs))
-        given[: len(self._fixed)] = self._given(node.time)
+        given[: len(self._given.nodes)] = self._given(node.time)[0]
         solution = self._kept.solve(load, given)
         field = self.continuous.to_broken(solution[None, : self.continuous.size])
         flux = self._flux_space.local(solution[None, self.continuous.size :])
@@ -231,7 +228,7 @@ class TwoStageMixed(_SecondStage):
         outer = np.concatenate([along, -divergences], axis=1)
         blocks = duration * _gram(outer, outer * w[:, None])
         defect = np.concatenate([-self._diffused, self._fluxes_table], axis=2)
-        weighted = np.einsum("ij,jqnc->iqnc", self._inverse, defect * w[:, None])
+        weighted = np.einsum("ijc,jqnc->iqnc", self._inverse, defect * w[:, None])
         blocks += sum(_gram(d, e) for d, e in zip(defect, weighted, strict=True))
         n = self._table.shape[1]
         mass = np.einsum("qn,qm,qc->nmc", self._table, self._table, w, optimize=True)

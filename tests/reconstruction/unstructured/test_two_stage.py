@@ -4,17 +4,22 @@ import numpy as np
 import pytest
 from transient_wave import wave
 
-from stfem.estimators.unstructured import MeshEstimator
+from stfem.estimators.unstructured import mesh_estimate
 from stfem.reconstruction import Hermite, Lagrange
-from stfem.reconstruction.unstructured import PatchReconstruction, TwoStage, TwoStageMixed, vertex_patches
+from stfem.reconstruction.unstructured import (
+    BoundTwoStage,
+    BoundTwoStageMixed,
+    LocalReconstruction,
+    vertex_patches,
+)
 
-BOTH = (TwoStage, TwoStageMixed)
+BOTH = (BoundTwoStage, BoundTwoStageMixed)
 
 
 def set_up(eps, n=4, q=1, steps=8):
     problem, dg, nodes = wave(eps, n, q, 0.1 if eps == 1.0 else 0.4, steps)
     rule = vertex_patches(dg.space, dirichlet=dg.space.mesh.facets.boundary)
-    return problem, PatchReconstruction(rule, problem.equation.diffusion, dg), list(nodes)
+    return problem, LocalReconstruction(rule, problem.equation.diffusion, dg), list(nodes)
 
 
 def functional(stage, first, problem, t, v, flux=None):
@@ -51,7 +56,7 @@ def test_solutions_minimise_their_functionals(kind, eps):
     nodal[stage.continuous.nodes] = (table @ result.state[0])[0]
     boundary = stage.continuous.nodes_on(stage.space.mesh.facets.boundary)
     np.testing.assert_allclose(nodal[boundary], 0.0, atol=1e-12)
-    mixed = kind is TwoStageMixed
+    mixed = kind is BoundTwoStageMixed
     flux = result.diffusive[-1][0] if mixed else None
     rng = np.random.default_rng(0)
     least = functional(stage, first, problem, node.time, nodal, flux)
@@ -73,9 +78,9 @@ def test_solutions_minimise_their_functionals(kind, eps):
 def test_bounds_hold_and_are_sharper(eps):
     """B/e_h ≤ 2.5 with the better of both (T5), and the bounds of each are bounds."""
     problem, first, nodes = set_up(eps, 8, 1, 20)
-    local = MeshEstimator(first, Hermite(5)).run(problem, nodes)
-    kinds = BOTH if eps > 0.0 else (TwoStage,)
-    estimates = [MeshEstimator(kind(first, problem), Lagrange(4)).run(problem, nodes) for kind in kinds]
+    local = mesh_estimate(problem, first, Hermite(5), nodes)
+    kinds = BOTH if eps > 0.0 else (BoundTwoStage,)
+    estimates = [mesh_estimate(problem, kind(first, problem), Lagrange(4), nodes) for kind in kinds]
     for estimate in estimates:
         assert estimate.error <= estimate.bound
         assert estimate.error_energy <= estimate.bound_energy
@@ -88,6 +93,6 @@ def test_bounds_hold_and_are_sharper(eps):
 def test_wrong_arguments():
     problem, first, _ = set_up(0.0)
     with pytest.raises(ValueError, match="expected positive definite, got smallest eigenvalue 0"):
-        TwoStageMixed(first, problem)
+        BoundTwoStageMixed(first, problem)
     with pytest.raises(ValueError, match="expected κ > 0, got -1"):
-        TwoStage(first, problem, memory=-1.0)
+        BoundTwoStage(first, problem, memory=-1.0)
