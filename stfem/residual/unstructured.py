@@ -12,8 +12,6 @@ slab; F only where u is given on the whole boundary, see `BoundaryCheck`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stfem.meshes import reference as shapes
@@ -21,7 +19,9 @@ from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
+from stfem.residual.modal import ModalTerms, SourceModes
 from stfem.residual.norms import SlabNorms
+from stfem.residual.ways import Terms, Way, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
 
@@ -29,26 +29,7 @@ __all__ = ["MeshResidual", "Way"]
 
 _UNIT_ROUNDOFF = 2.0**-53
 #: Polynomial degree in space and number of points in time that the quadrature has for data beyond û.
-_DATA_ORDER, _DATA_POINTS = 8, 3
-
-
-@dataclass(frozen=True)
-class Way:
-    """A way to measure: "L", "F" or "P" with the candidate d̃ of the given number (−1 for D = 0).
-
-    Attributes
-    ----------
-    convective
-        Whether h̃ is the scheme's flux (F).
-    means
-        Whether only the cell means are measured in L² (P).
-    diffusive
-        Number of d̃.
-    """
-
-    convective: bool
-    means: bool
-    diffusive: int
+_DATA_ORDER, _DATA_POINTS = 6, 2
 
 
 class MeshResidual:
@@ -102,6 +83,10 @@ class MeshResidual:
         self.weights = weights[:, None] * mesh.cell_map(self.points).determinant
         self.weights = np.broadcast_to(self.weights, (len(weights), mesh.size))
         self.ways = tuple(self._possible_ways())
+        data = (*equation.velocity, equation.reaction)
+        constant = mesh.affine and all(entry.constant for entry in data)
+        self.modal = ModalTerms(equation, reconstruction, self.diffusion) if constant else None
+        self._source_modes = SourceModes(problem.source[0], target, chosen, _DATA_POINTS)
 
     def _constant_growth(self) -> float:
         equation = self.problem.equation
@@ -138,19 +123,35 @@ class MeshResidual:
     def norms(self, slab: MeshSlab) -> tuple[SlabNorms, ...]:
         """Norms on a slab in the order of `ways`."""
         self.boundary.look(slab)
-        times, weights = gauss(slab.time.degree + 1 + _DATA_POINTS)
-        totals = np.zeros((len(self.ways), 3, self.reconstruction.target.mesh.size))
-        sizes = 0.0
-        for s, weight in zip(times, weights, strict=True):
-            squares, size = self._squares(slab, float(s))
-            totals += weight * slab.time.duration * squares
-            sizes += weight * slab.time.duration * size
+        totals, sizes = self._by_points(slab) if self.modal is None else self._by_modes(slab, self.modal)
         remainder = self._round_off(slab, sizes)
         pairs = [self._pair(way, total) for way, total in zip(self.ways, totals, strict=True)]
         if self._lift is not None:
             residual, flux = self._lift.added(slab)
             pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
         return tuple(self._slab_norms(slab, *pair, remainder) for pair in pairs)
+
+    def _by_points(self, slab: MeshSlab) -> tuple[Array, float]:
+        """Squares of every way ``(ways, 3, C)``, and ∫ of the norms of what is added up."""
+        times, weights = gauss(slab.time.degree + 1 + _DATA_POINTS)
+        totals = np.zeros((len(self.ways), 3, self.reconstruction.target.mesh.size))
+        sizes = 0.0
+        for s, weight in zip(times, weights * slab.time.duration, strict=True):
+            terms = self._terms(slab, float(s))
+            totals += weight * squares(self.ways, terms, self)
+            sizes += weight * sum(float(np.sqrt(self.square(term).sum())) for term in terms.added)
+        return totals, sizes
+
+    def _by_modes(self, slab: MeshSlab, modal: ModalTerms) -> tuple[Array, float]:
+        modes, left_out, of_means = self._source_modes.of(slab.time)
+        terms = modal.of(slab, modes)
+        totals = squares(self.ways, terms, modal)
+        # what the modes of g leave out is orthogonal to the rest
+        for way, total in zip(self.ways, totals, strict=True):
+            total[0] += of_means if way.means else left_out
+            total[2] += np.maximum(left_out - of_means, 0.0)
+        root = float(np.sqrt(slab.time.duration))
+        return totals, root * sum(float(np.sqrt(modal.square(term).sum())) for term in terms.added)
 
     def _pair(self, way: Way, totals: Array) -> tuple[Array, Array]:
         """Local squares of R_H and of D^{-1/2}Φ."""
@@ -176,8 +177,8 @@ class MeshResidual:
             self._growth,
         )
 
-    def _squares(self, slab: MeshSlab, s: float) -> tuple[Array, float]:
-        """‖R_H‖², ‖D^{-1/2}Φ‖² and ‖S − mean S‖² per cell for every way, and the norm of what is added up."""
+    def _terms(self, slab: MeshSlab, s: float) -> Terms:
+        """Values at the points at one time."""
         reconstruction, points = self.reconstruction, self.points
         state = slab.at(s, slab.state)
         values = reconstruction.target.values(state, points)[0]
@@ -186,29 +187,33 @@ class MeshResidual:
         rate = reconstruction.target.values(slab.at(s, slab.rate), points)[0]
         transport, rest = self._transport(values, slopes, t), self._source(values, t)
         added = [rate, transport, *rest]
-        whole = np.sum(added, axis=0)
-        other, gap = whole, np.zeros_like(slopes)
+        scalar = np.sum(added, axis=0)
+        with_flux, gap = scalar, np.zeros_like(slopes)
         if slab.convective is not None and reconstruction.convective_space is not None:
             space, local = reconstruction.convective_space, slab.at(s, slab.convective)
-            other = whole - transport + space.divergence(local, points)[0]
+            with_flux = scalar - transport + space.divergence(local, points)[0]
             gap = self._velocity(t) * values - space.values(local, points)[:, 0]
-        residuals, fluxes = {-1: np.zeros_like(values)}, {-1: np.zeros_like(slopes)}
         diffused = np.einsum("ijc,jqc->iqc", self.diffusion, slopes)
-        for k, (space, modes) in enumerate(zip(reconstruction.diffusive_spaces, slab.diffusive, strict=True)):
+        divergences, defects = [], []
+        for space, modes in zip(reconstruction.diffusive_spaces, slab.diffusive, strict=True):
             local = slab.at(s, modes)
-            residuals[k] = space.divergence(local, points)[0]
-            fluxes[k] = space.values(local, points)[:, 0] - diffused
-            added.append(residuals[k])
-        found = np.empty((len(self.ways), 3, values.shape[1]))
-        measures = reconstruction.target.mesh.cell_measures
-        for n, way in enumerate(self.ways):
-            residual = (other if way.convective else whole) - residuals[way.diffusive]
-            flux = fluxes[way.diffusive] + (gap if way.convective else 0.0)
-            integral = self._integral(residual)
-            found[n, 0] = integral**2 / measures if way.means else self._integral(residual**2)
-            found[n, 1] = self._integral(np.einsum("iqc,ijc,jqc->qc", flux, self._inverse, flux))
-            found[n, 2] = self._integral((residual - integral / measures) ** 2)
-        return found, sum(float(np.sqrt(self._integral(term**2).sum())) for term in added)
+            divergences.append(space.divergence(local, points)[0])
+            defects.append(space.values(local, points)[:, 0] - diffused)
+        metric = self._inverse[:, :, None]
+        return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
+
+    def square(self, field: Array) -> Array:
+        """∫_K f² of values at the points, ``(C,)``."""
+        return self._integral(field**2)
+
+    def mean_square(self, field: Array) -> Array:
+        """∫_K (mean of f)², ``(C,)``."""
+        return self._integral(field) ** 2 / self.reconstruction.target.mesh.cell_measures
+
+    def spread_square(self, field: Array) -> Array:
+        """∫_K (f − mean of f)², ``(C,)``."""
+        mean = self._integral(field) / self.reconstruction.target.mesh.cell_measures
+        return self._integral((field - mean) ** 2)
 
     def _velocity(self, t: float) -> Array:
         """Return b ``(d, Q, C)`` at the points; one point and cell where it is constant."""

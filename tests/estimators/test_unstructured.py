@@ -102,6 +102,29 @@ def test_weak_residual_is_at_most_what_is_measured(eps, make):
     assert dual >= 0.02 * min(measured)  # not far below: a residual forgotten would be seen
 
 
+@pytest.mark.parametrize("eps", [1.0, 1e-3, 0.0])
+@pytest.mark.parametrize("q", [1, 2])
+def test_modes_and_points_agree(eps, q):
+    """On affine cells with constant coefficients nothing but the source needs quadrature."""
+    problem, dg, nodes = nodes_of(eps, 6, q, 8)
+    problem = Problem(
+        stfem.equations.AdvectionDiffusion((1.0, 0.5), eps, 0.7),
+        problem.domain,
+        problem.initial[0],
+        problem.final_time,
+        problem.source[0],
+    )
+    reconstruction = reconstruction_of(problem, dg, vertex_patches)
+    slab = list(mesh_slabs(map(reconstruction.at_node, nodes), Hermite(5)))[3]
+    modes, points = (MeshResidual(problem, reconstruction, order=12) for _ in range(2))
+    assert modes.modal is not None
+    points.modal = None
+    for one, other in zip(modes.norms(slab), points.norms(slab), strict=True):
+        np.testing.assert_allclose(one.residual_sq, other.residual_sq, rtol=1e-8)
+        np.testing.assert_allclose(one.flux_sq, other.flux_sq, rtol=1e-8)
+        assert one.remainder == pytest.approx(other.remainder, rel=0.1)
+
+
 def test_a_forgotten_source_is_noticed():
     problem, dg, nodes = nodes_of(1e-4, 6, 2, 8)
     reconstruction = reconstruction_of(problem, dg, vertex_patches)
