@@ -24,7 +24,7 @@ from stfem.reconstruction.unstructured import (
     mesh_slabs,
 )
 from stfem.residual import SlabNorms
-from stfem.residual.unstructured import MeshResidual
+from stfem.residual.unstructured import MeshResidual, integrated_exactly
 from stfem.semidiscretization import AnySemidiscretization, UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss
@@ -234,7 +234,8 @@ class _Pass:
         known = self.problem.exact is not None and self._lift is None
         width = state.final + self._layer(final)
         unproved = self.residual.unproved
-        if self._initial_error is None and not self.problem.initial[0].constant:
+        start, order = self.problem.initial[0], 2 * self.reconstruction.target.degree + _ERROR_ORDER
+        if self._initial_error is None and not integrated_exactly(start, order):
             count = self._points.shape[1]
             unproved = (*unproved, f"initial value integrated with {count} points per cell")
         return Estimate(

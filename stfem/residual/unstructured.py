@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stfem.data import Data, Polynomial
 from stfem.meshes import reference as shapes
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
@@ -35,9 +36,10 @@ _DATA_ORDER, _DATA_POINTS = 6, 2
 class MeshResidual:
     """Norms of the split residual on slabs, every way to measure at once.
 
-    Squares are integrated with Gauss rules that are exact for constant b and c and a polynomial g up to the
-    degree that the rules have to spare; for other data the integrals carry a quadrature error, and
-    `unproved` says so.
+    On affine cells with constant b and c squares are sums of squares of modes; what the source has beyond
+    them is integrated with rules that are exact for polynomials up to the degree they have to spare.
+    Elsewhere all is integrated with these rules. Whatever may carry a quadrature error is named by
+    `unproved`.
 
     Parameters
     ----------
@@ -77,6 +79,7 @@ class MeshResidual:
         self._smallest, self._inverse = _inverted(self.diffusion)
         extra = 0 if mesh.affine else mesh.dim
         chosen = 2 * target.degree + _DATA_ORDER + extra if order is None else order
+        self.order = chosen
         self.points, weights = mesh.reference.quadrature(chosen)
         self.x = mesh.points(self.points)
         self.x.flags.writeable = False
@@ -112,13 +115,15 @@ class MeshResidual:
 
     @property
     def unproved(self) -> tuple[str, ...]:
-        """Sentences on data whose quadrature is not proved to be exact."""
-        equation, problem = self.problem.equation, self.problem
-        varying = [*equation.velocity, equation.reaction, *problem.source]
-        if all(data.constant for data in varying):
-            return self.boundary.unproved
-        count = len(self.points[0])
-        return (*self.boundary.unproved, f"coefficients and source integrated with {count} points per cell")
+        """Sentences on integrals that are not proved to be exact."""
+        sentences, count = list(self.boundary.unproved), self.points.shape[1]
+        if not self.reconstruction.target.mesh.affine:
+            sentences.append(f"norms on cells that are not affine integrated with {count} points per cell")
+        elif self.modal is None:
+            sentences.append(f"coefficients integrated with {count} points per cell")
+        if not integrated_exactly(self.problem.source[0], self.order):
+            sentences.append(f"source integrated with {count} points per cell")
+        return tuple(sentences)
 
     def norms(self, slab: MeshSlab) -> tuple[SlabNorms, ...]:
         """Norms on a slab in the order of `ways`."""
@@ -245,6 +250,20 @@ class MeshResidual:
             [target.modes, *(space.local_space.modes for space in self.reconstruction.diffusive_spaces)]
         )
         return _UNIT_ROUNDOFF * 2.0 * (slab.time.degree + 1 + modes * target.mesh.dim) * sizes
+
+
+def integrated_exactly(data: Data, order: int) -> bool:
+    """Whether squares of data, less polynomials of a degree ``order`` allows, are integrated exactly.
+
+    Constants and polynomials of a total degree in space up to half of ``order``, and up to 3 in time: what
+    every slab has points for.
+    """
+    if data.constant:
+        return True
+    if not isinstance(data, Polynomial):
+        return False
+    *in_space, in_time = (count - 1 for count in data.coefficients.shape)
+    return bool(2 * sum(in_space) <= order and in_time <= _DATA_POINTS + 1)
 
 
 def _inverted(diffusion: Array) -> tuple[Array, Array]:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from sample_meshes import moved
 from scipy.sparse.linalg import splu
+from small_dg import SmallDG, radau_steps
 from transient_wave import wave
 
 import stfem
@@ -49,6 +50,29 @@ def test_bound_is_not_below_the_error(eps, q):
                 assert estimate.bound <= 20.0 * estimate.error_dg
             if eps == 0.0:
                 assert estimate.parts["parabolic"] == 0.0
+
+
+@pytest.mark.parametrize("eps", [1.0, 1e-4, 0.0])
+def test_polynomial_data_are_guaranteed(eps):
+    """u = x(1 − x)y(1 − y)(1 + t): nothing is left to the choice of a quadrature."""
+    x, y = (stfem.data.Polynomial(np.array(c, dtype=float)[..., None]) for c in ([[0], [1]], [[0, 1]]))
+    bump_x, bump_y = x * (1.0 - x), y * (1.0 - y)
+    t = stfem.data.Polynomial(np.array([[[0.0, 1.0]]]))
+    exact = bump_x * bump_y * (1.0 + t)
+    transport = (1.0 - 2.0 * x) * bump_y + 0.5 * bump_x * (1.0 - 2.0 * y)
+    source = bump_x * bump_y + (1.0 + t) * (transport + 2.0 * eps * (bump_x + bump_y))
+    domain = stfem.Domain(moved("triangles", 4), stfem.Dirichlet(0.0))
+    equation = stfem.equations.AdvectionDiffusion((1.0, 0.5), eps)
+    problem = Problem(equation, domain, bump_x * bump_y, 0.3, source, exact)
+    space = BrokenSpace(domain.mesh(), 1)
+    dg = SmallDG(space, (1.0, 0.5), eps * np.eye(2))
+    nodes = radau_steps(
+        dg, space.project(problem.initial), lambda t: space.project(problem.source, t), 0.3, 6
+    )
+    estimate = mesh_estimate(problem, reconstruction_of(problem, dg, vertex_patches), Hermite(5), nodes)
+    assert estimate.guaranteed
+    assert estimate.error <= estimate.bound <= 40.0 * estimate.error
+    assert estimate.error_energy <= estimate.bound_energy
 
 
 def test_bound_is_continuous_in_the_diffusion():
