@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 from tabulate import tabulate
 
 import stfem
-from stfem.provenance import versions
+from stfem import provenance
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -28,31 +26,15 @@ def version() -> str:
     RuntimeError
         Where the package is neither installed nor in this tree: a record must say what it measured.
     """
-    if not Path(stfem.__file__).resolve().is_relative_to(ROOT):
-        if "unknown" in stfem.__version__:
-            raise RuntimeError(
-                f"stfem: expected an installation or the package in {ROOT}, got {stfem.__file__}"
-            )
-        return stfem.__version__
-    declared: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    if not (ROOT / ".git").exists():
-        return declared
-    commit = _git("rev-parse", "--short", "HEAD")
-    changed = _git("status", "--porcelain", "--", "stfem", "benchmarks", ":!benchmarks/results")
-    return f"{declared}+g{commit}{'.dirty' if changed else ''}"
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", str(ROOT), "-c", f"safe.directory={ROOT}", *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    if Path(stfem.__file__).resolve().is_relative_to(ROOT):
+        return provenance.version(("stfem", "benchmarks", ":!benchmarks/results"))
+    if "unknown" in stfem.__version__:
+        raise RuntimeError(f"stfem: expected an installation or the package in {ROOT}, got {stfem.__file__}")
+    return stfem.__version__
 
 
 #: Taken when a run starts: the tree may change before it ends.
-VERSIONS = versions() | {"stfem": version()}
+VERSIONS = provenance.versions() | {"stfem": version()}
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -1,20 +1,27 @@
 """stfem: convection–diffusion problems, and a guaranteed bound of how wrong the result is."""
 
-from importlib.metadata import PackageNotFoundError, version
-
-from stfem import data, equations, estimators, fluxes, problems, reconstruction, timestepping
+from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
 from stfem.estimators import Estimate, SplitEstimator
-from stfem.problems import Box, Dirichlet, Domain, Neumann, Outflow, Problem, Robin, Torus, TotalFlux
+from stfem.problems import (
+    Box,
+    Dirichlet,
+    Domain,
+    Neumann,
+    Outflow,
+    Problem,
+    Robin,
+    Torus,
+    TotalFlux,
+    UnsupportedDomainError,
+)
+from stfem.provenance import installed_version
 from stfem.reconstruction import Hermite, Siac
-from stfem.semidiscretization import EquationProjection, SolveError, UnsupportedDomainError
+from stfem.semidiscretization import EquationProjection, SolveError
 from stfem.solution import Solution
 from stfem.solving import Certificate, certify, estimate, solve
 from stfem.timestepping import NonFiniteError
 
-try:
-    __version__ = version("stfem")
-except PackageNotFoundError:  # a source tree that is not installed
-    __version__ = "0+unknown"
+__version__ = installed_version()
 
 __all__ = [
     "Box",
@@ -42,8 +49,10 @@ __all__ = [
     "estimate",
     "estimators",
     "fluxes",
+    "io",
     "problems",
     "reconstruction",
     "solve",
+    "studies",
     "timestepping",
 ]

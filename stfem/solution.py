@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.problems import Problem
-from stfem.semidiscretization import AnySemidiscretization, Semidiscretization
-from stfem.spaces.legendre import legendre_values
+from stfem.reconstruction import Reconstruction, Siac
+from stfem.semidiscretization import AnySemidiscretization, Semidiscretization, on_torus
+from stfem.spaces.field import Field
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper, integrate, number_of_steps
 
@@ -76,21 +78,103 @@ class Solution:
         Points are taken modulo the torus; on a face the value is that of the cell to its right, on
         unstructured meshes that of one of its cells. Points outside of a mesh are a ValueError.
         """
-        points, semi = np.asarray(x, dtype=float), self.semidiscretization
-        if isinstance(semi, Semidiscretization):
-            values = evaluate(self.values, semi, points)
-        else:
-            values = semi.evaluate(self.values, points)
+        if isinstance(self.semidiscretization, Semidiscretization):
+            return self.field(x)
+        values = self.semidiscretization.evaluate(self.values, np.asarray(x, dtype=float))
         return values[0] if self.problem.equation.components == 1 else values
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """u_h(T) cell by cell, jumps shown (1D and 2D).
+    @property
+    def field(self) -> Field:
+        """u_h(T) as a piecewise polynomial on its cells, on a torus."""
+        semi = on_torus(self.semidiscretization, "field")
+        return Field(semi.grid, semi.degree, self.values)
+
+    def reconstruct(self, reconstruction: Reconstruction | None = None) -> Field:
+        """û(T), the smooth function that the bounds of an estimate are about (T2).
+
+        Parameters
+        ----------
+        reconstruction
+            That of the estimator; `Siac()` by default, as for the default estimator.
+
+        Returns
+        -------
+        Field
+            To be called with points, like the solution.
+        """
+        semi = on_torus(self.semidiscretization, "reconstruct")
+        bound = (reconstruction if reconstruction is not None else Siac()).bind(semi)
+        return Field(bound.grid, bound.degree, bound.field(self.values))
+
+    def plot(self, path: str | Path | None = None, *, reconstruction: Reconstruction | None = None) -> Any:
+        """u_h(T) cell by cell, jumps shown, and with a reconstruction û(T) too: see `plot_solution`.
 
         Returns the figure and writes it where a path is given.
         """
         from stfem.plotting import plot_solution
 
-        return plot_solution(self, path)
+        return plot_solution(self, path, reconstruction=reconstruction)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the solution, how it was computed, and its history if that is stored.
+
+        The file is an npz archive of plain arrays with a text that describes them; nothing in it is ever
+        executed. It appears when it is complete, in place of an older one of that name.
+
+        Parameters
+        ----------
+        path
+            Name that ends in .npz, in an existing folder.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+
+        Raises
+        ------
+        ValueError, OSError
+            For another ending, and where the file cannot be written.
+        """
+        from stfem.io import save_solution
+
+        return save_solution(self, path)
+
+    @staticmethod
+    def load(
+        path: str | Path,
+        problem: Problem | None = None,
+        *,
+        flux: ConvectiveFlux | None = None,
+        penalty: InteriorPenalty | None = None,
+        stepper: Stepper | None = None,
+    ) -> Solution:
+        """Read a solution that `save` has written: the same numbers, bit for bit.
+
+        `nodes`, and thereby an estimate, repeat the computation, which on the same machine gives the same
+        numbers again.
+
+        Parameters
+        ----------
+        path
+            The file, whatever it is called now.
+        problem
+            Needed where initial values, sources, velocities or exact solutions are functions, or the equation
+            is a user's own: a file holds none of these. It is compared with the samples that the file has.
+        flux, penalty, stepper
+            Needed, and compared, where they were a user's own.
+
+        Raises
+        ------
+        ValueError
+            Naming what is missing or differs from what the solution was computed with; for a file that is
+            damaged, of another kind or of a newer format.
+        OSError
+            Where the file cannot be read.
+        """
+        from stfem.io import load_solution
+
+        return load_solution(path, problem, flux=flux, penalty=penalty, stepper=stepper)
 
     def __repr__(self) -> str:
         semi = self.semidiscretization
@@ -99,21 +183,3 @@ class Solution:
             f"Solution(cells={cells}, degree={self.semidiscretization.degree}, steps={self.steps}, "
             f"stepper={self.stepper!r}, time={self.time:g})"
         )
-
-
-def evaluate(values: Array, semidiscretization: Semidiscretization, x: Array) -> Array:
-    """u_h at arbitrary points ``(d, …)``: array ``(m, …)``."""
-    grid = semidiscretization.grid
-    if x.ndim == 0 or x.shape[0] != grid.dim:
-        raise ValueError(f"x: expected shape ({grid.dim}, ...), got {x.shape}")
-    points = x.reshape(grid.dim, -1)
-    index, basis = [], []
-    for i, (h, count) in enumerate(zip(grid.spacing, grid.cells, strict=True)):
-        scaled = points[i] / h
-        cell = np.floor(scaled)
-        index.append(cell.astype(int) % count)
-        basis.append(legendre_values(semidiscretization.degree, scaled - cell))
-    local = values[(slice(None),) * (1 + grid.dim) + tuple(index)]  # (m, modes…, points)
-    for table in basis:
-        local = np.einsum("mk...p,pk->m...p", local, table)
-    return np.asarray(local.reshape(values.shape[0], *x.shape[1:]))

@@ -14,13 +14,13 @@ from tqdm import tqdm
 
 from stfem.estimators import Estimate, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Problem
+from stfem.problems import Problem, UnsupportedDomainError
+from stfem.problems.domain import torus_of
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected
 from stfem.semidiscretization import (
     AnySemidiscretization,
     EquationProjection,
     Semidiscretization,
-    UnsupportedDomainError,
     on_torus,
     semidiscretize,
 )
@@ -104,14 +104,14 @@ def solve(
 def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate:
     """Guaranteed bound, enclosure and indicators for a solution (T2–T4).
 
+    Estimates of one solution in several threads wait for each other: its scheme has one workspace.
+
     Parameters
     ----------
     solution
         From `solve`. Without a stored history its time stepping is repeated, node by node.
     estimator
         `SplitEstimator()` by default.
-
-    Estimates of one solution in several threads wait for each other: its scheme has one workspace.
 
     Raises
     ------
@@ -177,6 +177,8 @@ def certify(
         As `solve`.
     """
     chosen = _estimator(estimator)
+    if isinstance(problem, Problem):
+        torus_of(problem.domain, "certify")  # before the work of a solution
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)

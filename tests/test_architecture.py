@@ -28,20 +28,20 @@ MAY_IMPORT = {
     "reconstruction": ("timestepping",),
     "residual": ("reconstruction",),
     "estimators": ("residual",),
-    "solution": ("timestepping",),
+    "solution": ("reconstruction",),
     "solving": ("solution", "estimators"),
     "adaptivity": ("solving",),
-    "studies": ("solving", "adaptivity"),
+    "provenance": (),
+    "studies": ("solving", "adaptivity", "provenance"),
     "io": ("solving", "adaptivity", "studies"),
     "testing": ("solving",),
     "plotting": ("io",),
     "": ("plotting", "testing", "solving"),  # stfem/__init__.py, the public names
-    "provenance": ("",),
     "demo": ("", "plotting", "provenance"),
     "cli": ("demo",),
     "__main__": ("cli",),
 }
-DEFERRED = {"plotting"}  # results have a plot() that imports it only when called
+DEFERRED = {"plotting", "io"}  # results have plot() and save() that import these only when called
 DISTRIBUTIONS = {"skfem": "scikit-fem"}  # where the name of the package on PyPI differs
 MAX_LINES = 350
 

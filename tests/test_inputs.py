@@ -190,6 +190,14 @@ def test_08_run_that_blows_up():
         certify(problem, cells=32, degree=2, cfl=10.0)
 
 
+@pytest.mark.parametrize("problem", [linear_advection_diffusion(1, 1.0, 0.15), viscous_burgers(1, 1.0, 0.15)])
+@pytest.mark.parametrize("dt", [2e-3, 1.4e-3, 1e-3])
+def test_08_run_whose_squares_overflow(problem, dt):
+    """Diffusion beyond the stability limit: the squares of finite values are not finite."""
+    with pytest.raises(NonFiniteError, match=r"time .* \(step \d+\)"):
+        certify(problem, cells=8, degree=1, dt=dt, stepper=ExplicitRungeKutta(RK4))
+
+
 def test_09_shapes_of_callables():
     x = np.linspace(0.0, 1.0, 33)[None]
     for value in (

@@ -1,5 +1,8 @@
 """solve on boxes and meshes: orders of convergence, conservation, boundary conditions, steady states."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from mesh_cases import KINDS, box_mesh
@@ -81,7 +84,7 @@ def test_order_of_convergence(kind, degree, diffusion):
     if diffusion and degree == 3 and dim == 3:
         return  # minutes
     exact = wave(dim)[0]
-    cells = {1: [8, 16], 2: [4, 8], 3: [2, 4]}[dim]
+    cells = {1: [8, 16], 2: [4, 8], 3: [2, 4] if degree < 3 else [2, 3]}[dim]
     found, errors = orders(
         lambda n: linear_problem(Domain(box_mesh(kind, n, 0.15), Dirichlet(exact)), diffusion),
         cells,
@@ -108,8 +111,16 @@ def test_degree_four(kind):
 
 
 @pytest.mark.parametrize("kind", ["line", "triangle"])
-@pytest.mark.parametrize("flux", [flux_rusanov, flux_engquist_osher])
-@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("degree", "flux"),
+    [
+        (1, flux_rusanov),
+        (1, flux_engquist_osher),
+        (2, flux_rusanov),
+        (3, flux_engquist_osher),
+        (4, flux_rusanov),
+    ],
+)
 def test_burgers(kind, flux, degree):
     dim = KINDS[kind][1]
     _, _, k, frequency = wave(dim)
@@ -347,7 +358,10 @@ def test_equation_projection_keeps_the_first_rate_accurate(jump):
     """F(0, U_0) is close to ∂_tu(0) where that of the L² projection is off by 1/h."""
     wavenumber = 2.0 * np.pi
     start = stfem.data.sine(wavenumber)  # zero at both ends
-    rate = lambda x: -(wavenumber**2) * np.sin(wavenumber * x[0]) - wavenumber * np.cos(wavenumber * x[0])
+
+    def rate(x):
+        return -(wavenumber**2) * np.sin(wavenumber * x[0]) - wavenumber * np.cos(wavenumber * x[0])
+
     diffusion, domain = 1.0, Box(0.0, 1.0, Dirichlet(0.0))
     if jump:  # the derivatives do not follow from the data then
         diffusion = {"all": 1.0}
@@ -389,15 +403,16 @@ def test_equation_projection_has_its_limits():
         solve(Problem(Burgers(1), box, 0.0, 1.0), cells=4, degree=1, initial_correction=wrong)
 
 
-def test_bounds_are_refused_so_far():
+def test_bounds_and_files_are_refused_so_far(tmp_path):
     problem = linear_problem(Domain(box_mesh("triangle", 2), Dirichlet(wave(2)[0])), 0.01)
     with pytest.raises(stfem.UnsupportedDomainError, match="certify: expected a problem on a Torus so far"):
         certify(problem, degree=1)
     solution = solve(problem, degree=1)
     with pytest.raises(NotImplementedError, match="estimate: expected a problem on a Torus so far"):
         estimate(solution)
-    with pytest.raises(stfem.UnsupportedDomainError, match="plot"):
-        solution.plot()
+    for work in (solution.plot, solution.reconstruct, lambda: solution.save(tmp_path / "mesh.npz")):
+        with pytest.raises(stfem.UnsupportedDomainError, match="expected a problem on a Torus so far"):
+            work()
 
 
 def test_solution_tells_about_itself():
@@ -410,6 +425,30 @@ def test_solution_tells_about_itself():
     np.testing.assert_allclose(solution(x), wave(2)[0](x, TIME), atol=5e-3)
     again = list(solve(problem, degree=2).nodes())
     np.testing.assert_array_equal(again[-1].values, solution.values)
+
+
+def test_solutions_can_be_copied_and_stored():
+    """Factorisations and search trees are left behind and made again."""
+    problem = Problem(
+        AdvectionDiffusion(1.0, 0.1), Box(0.0, 1.0, Dirichlet(0.0)), stfem.data.sine(np.pi), TIME
+    )
+    solution = solve(problem, cells=8, degree=2, stepper=ImplicitRungeKutta(RADAU5), dt=TIME / 4)
+    x = np.linspace(0.1, 0.9, 5)[None]
+    values = solution(x)
+    for other in (copy.deepcopy(solution), pickle.loads(pickle.dumps(solution))):
+        np.testing.assert_array_equal(other(x), values)
+        *_, node = other.nodes()
+        np.testing.assert_array_equal(node.values, solution.values)
+
+
+def test_steps_heed_waves_that_are_about_to_enter():
+    boundary = {"left": Dirichlet(4.0), "right": Outflow()}
+    problem = Problem(Burgers(1), Box(0.0, 1.0, boundary), 1.0, TIME)
+    solution = solve(problem, cells=16, degree=0)
+    assert np.isfinite(solution.values).all()
+    calm = solve(Problem(Burgers(1), Box(0.0, 1.0, Dirichlet(1.0)), 1.0, TIME), cells=16, degree=0)
+    assert solution.steps == 5
+    assert calm.steps == 2
 
 
 def test_cells_come_from_the_domain_or_the_call():

@@ -46,6 +46,8 @@ class Slab:
 class Projection:
     """Cellwise L2-orthogonal projection Pf of a datum f with bounds of what it leaves out (T4.6).
 
+    The bounds are proved unless the datum has an `assumption`.
+
     Attributes
     ----------
     coefficients : array
@@ -55,8 +57,6 @@ class Projection:
         Upper bound of ||f - Pf|| in L2(Omega) at a fixed time, in L2(Omega x slab) on a slab.
     remainder_sup : float
         Upper bound of sup |f - Pf| on the same set.
-
-    The bounds are proved unless the datum has an `assumption`.
     """
 
     coefficients: Array

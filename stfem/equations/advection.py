@@ -57,10 +57,12 @@ class AdvectionDiffusion(Equation):
         self._velocity = as_data(velocity, self.dim, self.dim, "velocity")
         self._numbers = [b.value if isinstance(b, Constant) else None for b in self._velocity]
         self._kept: dict[tuple[int, int], Array] = {}
-        if divergence is None:
+        #: ∇·b as it was given.
+        self.divergence = None if divergence is None else as_data(divergence, self.dim, 1, "divergence")[0]
+        if self.divergence is None:
             self._divergence = _divergence(self._velocity)
         else:
-            self._divergence = _summed(as_data(divergence, self.dim, 1, "divergence"))
+            self._divergence = _summed((self.divergence,))
 
     def __repr__(self) -> str:
         velocity = tuple(b if n is None else n for n, b in zip(self._numbers, self._velocity, strict=True))

@@ -65,6 +65,8 @@ class ScalarConservationLaw(Equation):
         super().__init__(count, 1, diffusion)
         self._same = len(fluxes) == 1 or all(f is fluxes[0] for f in fluxes)
         self.isotropic = self._same
+        #: f, one for all directions or one per direction.
+        self.fluxes = tuple(fluxes[:1] if self._same else fluxes)
         self._flux = _per_direction(fluxes, self.dim, "flux")
         polynomial = [f for f in self._flux if isinstance(f, Polynomial)]
         if len(polynomial) == self.dim:

@@ -69,7 +69,8 @@ class Stability:
     growth : callable (lower, upper) -> Growth
         The rate for states with components in [lower, upper] (arrays of shape (m,)).
     needs_range : bool
-        Whether the rate depends on the range of u and û.
+        Whether the rate depends on the range of u and û. That of u follows from the maximum principle for
+        scalar laws with f = f(u) and no reaction; other equations give a `state_set`.
     residual_weight : callable or None
         w(û), like û: a² = Σ_c ∫ w_c R_c²; None stands for 1.
     residual_weight_bound : tuple of float or None

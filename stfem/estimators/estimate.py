@@ -51,7 +51,8 @@ class Estimate:
         Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ), "member" (λ),
         "temporal", and the true "error" at the ends where it is known.
     facts
-        Numbers that describe the run: steps, slabs, degrees, cells, seconds, ….
+        Numbers that describe the run: steps, slabs, degrees, cells, lengths of the domain, seconds, …;
+        "error_factor" takes α, √β and z_0 of a system, norms of its entropy, to L² (T4).
     """
 
     bound: float
@@ -115,6 +116,34 @@ class Estimate:
     def to_json(self, path: str | Path) -> None:
         """Write `to_dict` to a file."""
         Path(path).write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+
+    def save(self, path: str | Path) -> Path:
+        """Write all numbers, arrays and sentences to an npz archive, for `load`; its name ends in .npz.
+
+        Nothing in the file is executed when it is read. Of a certificate it holds the estimate;
+        ``certificate.solution`` can be saved beside it.
+
+        Raises
+        ------
+        ValueError, OSError
+            For another ending, and where the file cannot be written.
+        """
+        from stfem.io import save_estimate
+
+        return save_estimate(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Estimate:
+        """Read an estimate that `save` has written, bit for bit.
+
+        Raises
+        ------
+        ValueError, OSError
+            For a file that is damaged, of another kind or of a newer format; where it cannot be read.
+        """
+        from stfem.io import load_estimate
+
+        return load_estimate(path)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Bound over time with its parts; returns the figure and writes it where a path is given."""

@@ -240,6 +240,7 @@ class _Run:
                 "cells": self.grid.cells,
                 "degree": self.degree,
                 "dofs": self.semi.dofs,
+                "lengths": self.grid.lengths,
                 "seconds_true_error": self.seconds_true,
             },
         )

@@ -28,14 +28,16 @@ LARGEST = 32.0
 EXPONENT = 0.01
 #: Factor by which a larger spacing must lower the error to be worth growing further.
 HELPS = 0.7
-#: Slabs after a larger spacing has made things worse before it is tried again.
+#: Slabs after a larger spacing has made things worse before it is tried again;
 PAUSE = 64
+#: slabs before it is tried at all: what disturbs the start of a run shall have died away.
+START = 24
 #: Part of a share that interpolation of a wave must explain to be taken for its cause.
 EXCESS = 0.3
 #: Multiple of the target that other causes may reach.
 TOLERATED = 3.0
 #: Part of the predicted spacing that is used.
-SAFETY = 0.8
+SAFETY = 0.9
 
 
 class NodeSelector:
@@ -66,7 +68,7 @@ class NodeSelector:
         self._nodes, self._target, self._interpolant = nodes, target, interpolant
         self._final_time, self._step = final_time, 0.0
         self._fixed = spacing is not None
-        self._rest = 0  # slabs before K may be tried out again
+        self._rest = START  # slabs before K may be tried out
         self._growth: tuple[float, float] | None = None  # time and 2μ of the slab before
         self._excess: tuple[int, float] | None = None  # spacing and error where waves do not explain it
         self.spacing = self.wanted = spacing or 1

@@ -130,8 +130,11 @@ class _Run:
                     initial = initial_error(self.problem, self.grid, self.degree, slab.start.state[0])
                     state = self._start(initial)
                 level = state.final
-                whole = self.family.due(level, partial(self.split.family_gain, slab, level))
-                own = self.split.norms(slab, whole, level)
+                try:
+                    whole = self.family.due(level, partial(self.split.family_gain, slab, level))
+                    own = self.split.norms(slab, whole, level)
+                except OverflowError as error:
+                    raise NonFiniteError("residual", slab.time.stop, selector.steps) from error
                 if not np.isfinite(own.alpha(1.0)):
                     raise NonFiniteError("residual", slab.time.stop, selector.steps)
                 choice = self._advance(state, slab, own, selector)
@@ -249,6 +252,8 @@ class _Run:
                 "degree_time": self.interpolant.degree,
                 "degree_reconstruction": self.degree,
                 "dofs": self.semi.dofs,
+                "lengths": self.semi.grid.lengths,
+                "error_factor": factor,
                 "seconds_true_error": self.seconds_true,
             },
         )

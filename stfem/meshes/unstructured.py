@@ -181,6 +181,10 @@ class UnstructuredMesh:
             raise ValueError("x: expected points inside of the mesh, got others") from None
         return cells, np.asarray(self.source.mapping().invF(x[:, :, None], tind=cells))[:, :, 0]
 
+    def __getstate__(self) -> dict[str, object]:
+        # a function, which cannot be stored; it is made again when asked for
+        return {name: value for name, value in self.__dict__.items() if name != "_finder"}
+
     @cached_property
     def _finder(self) -> Any:
         return self.source.element_finder()

@@ -4,7 +4,7 @@ from stfem.problems.bounded import Box, Domain
 from stfem.problems.catalogue import CATALOGUE
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Robin, TotalFlux
-from stfem.problems.domain import Region, Torus
+from stfem.problems.domain import Region, Torus, UnsupportedDomainError
 from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
 from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
@@ -24,6 +24,7 @@ __all__ = [
     "Robin",
     "TotalFlux",
     "Torus",
+    "UnsupportedDomainError",
     "burgers_cole_hopf",
     "diffusive_p_system",
     "linear_advection_diffusion",

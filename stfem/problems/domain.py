@@ -14,7 +14,7 @@ from stfem.meshes.grid import TensorGrid
 from stfem.meshes.unstructured import UnstructuredMesh
 from stfem.problems.arguments import checked_number
 
-__all__ = ["Region", "Seam", "Torus", "box_seams"]
+__all__ = ["Region", "Seam", "Torus", "UnsupportedDomainError", "box_seams", "torus_of"]
 
 Array = NDArray[np.float64]
 
@@ -135,3 +135,22 @@ class Torus(Region):
 
     def seams(self, rng: np.random.Generator) -> Iterator[Seam]:
         return box_seams((0.0,) * self.dim, self.lengths, range(self.dim), rng)
+
+
+class UnsupportedDomainError(NotImplementedError):
+    """What was asked for exists on some domains only, and the given one is not among them."""
+
+
+def torus_of(domain: Region, what: str) -> Torus:
+    """The domain, if it is a torus.
+
+    Raises
+    ------
+    UnsupportedDomainError
+        Saying that ``what`` exists on a torus only.
+    """
+    if not isinstance(domain, Torus):
+        raise UnsupportedDomainError(
+            f"{what}: expected a problem on a Torus so far, got one on a {type(domain).__name__}"
+        )
+    return domain

@@ -11,6 +11,7 @@ import numpy as np
 
 from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction.multiplier import FilterNorms
+from stfem.reconstruction.symbol import FilterSymbol
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node
@@ -86,12 +87,13 @@ class RowReconstruction(BoundReconstruction, Protocol):
     """
 
     norms: FilterNorms
+    symbol: FilterSymbol
 
-    def field(self, u: Array, rows: slice | None = None) -> Array:
-        """û on a range of rows of cells of the scheme."""
+    def field_rows(self, u: Array) -> Callable[[slice], Array]:
+        """û on ranges of rows of cells of the scheme, asked for one after the other."""
         ...
 
-    def flux(self, u: Array, rows: slice | None = None) -> tuple[Array, ...]:
+    def flux_rows(self, u: Array) -> Callable[[slice], tuple[Array, ...]]:
         """Scheme flux of the diffusing components there, per direction."""
         ...
 

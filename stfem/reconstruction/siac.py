@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from stfem.reconstruction.kernel import filter_stencil
 from stfem.reconstruction.multiplier import filter_norms
 from stfem.reconstruction.node import NodeReconstruction
+from stfem.reconstruction.symbol import FilterSymbol
 from stfem.semidiscretization import Semidiscretization
-from stfem.spaces.stencil import Array, Term, apply_term, cell_rows, refined_rows
+from stfem.spaces.stencil import Array, Term, TermRows
 from stfem.spaces.tensor import refined
 from stfem.timestepping import Node
 
@@ -77,6 +79,7 @@ class BoundSiac:
         self.order, self.degree = order, q + order
         self._filter = filter_stencil(q, order, q)
         self.norms = filter_norms(q, order, semidiscretization.grid)
+        self.symbol = FilterSymbol(self._filter, semidiscretization.grid)
         self.grid = refined(semidiscretization.grid, self._filter.pieces)
         self._diffused = [
             c for c, weight in enumerate(semidiscretization.problem.equation.diffused) if weight
@@ -104,27 +107,44 @@ class BoundSiac:
 
         On all cells, or on the pieces of some rows of cells (a range of N_1).
         """
-        term = tuple((i, self._filter) for i in range(self._dim))
-        return self._padded(apply_term(term, u, self._dim, rows))
+        return self.field_rows(u)(self._range_of(u, rows))
 
     def flux(self, u: Array, rows: slice | None = None) -> tuple[Array, ...]:
         """K_h * σ_h of the diffusing components of ``(…, m, q+1, …, N…)``; σ_h of T2.1 has D inside."""
-        if not self._flux_terms:
-            return ()
+        return self.flux_rows(u)(self._range_of(u, rows))
+
+    def field_rows(self, u: Array) -> Callable[[slice], Array]:
+        """û on ranges of rows of cells that are asked for one after the other."""
+        applied = TermRows(tuple((i, self._filter) for i in range(self._dim)), u, self._dim)
+        return lambda rows: self._padded(applied(rows))
+
+    def flux_rows(self, u: Array) -> Callable[[slice], tuple[Array, ...]]:
+        """The same of the filtered scheme flux."""
         axis = u.ndim - 2 * self._dim - 1
         chosen = u if len(self._diffused) == u.shape[axis] else np.take(u, self._diffused, axis=axis)
-        flux = [self._component(terms, chosen, i, rows) for i, terms in enumerate(self._flux_terms)]
-        if self._range is None:
-            return tuple(flux)
-        flux = [self._padded(component) for component in flux]
-        return tuple(np.asarray(sum(c * f for c, f in zip(row, flux, strict=True))) for row in self._range)
+        applied = [[TermRows(term, chosen, self._dim) for term in terms] for terms in self._flux_terms]
 
-    def _component(self, terms: list[Term], chosen: Array, direction: int, rows: slice | None) -> Array:
-        if terms:
-            return np.asarray(sum(apply_term(term, chosen, self._dim, rows) for term in terms))
+        def flux(rows: slice) -> tuple[Array, ...]:
+            found = [
+                np.asarray(sum(term(rows) for term in terms)) if terms else self._no_flux(chosen, i, rows)
+                for i, terms in enumerate(applied)
+            ]
+            if self._range is None:
+                return tuple(found)
+            found = [self._padded(component) for component in found]
+            return tuple(
+                np.asarray(sum(c * f for c, f in zip(row, found, strict=True))) for row in self._range
+            )
+
+        return flux
+
+    def _no_flux(self, chosen: Array, direction: int, rows: slice) -> Array:
         modes = [self.degree + 1 + (j == direction) for j in range(self._dim)]
-        zero = np.zeros((*chosen.shape[: -2 * self._dim], *modes, *self.grid.cells))
-        return zero if rows is None else cell_rows(zero, refined_rows(rows, self._filter.pieces), self._dim)
+        cells = self._filter.pieces * (rows.stop - rows.start)
+        return np.zeros((*chosen.shape[: -2 * self._dim], *modes, cells, *self.grid.cells[1:]))
+
+    def _range_of(self, u: Array, rows: slice | None) -> slice:
+        return slice(0, u.shape[-self._dim]) if rows is None else rows
 
     def _padded(self, field: Array) -> Array:
         """The field with zero modes up to the common degree (a copy only where modes are missing)."""

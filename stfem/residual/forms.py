@@ -79,11 +79,11 @@ class NodeForm:
     """
 
     def __init__(self) -> None:
-        self.restart()
+        self.restart(np.zeros(1, dtype=np.intp))
 
-    def restart(self) -> None:
-        """Forget all nodes and the choice of modes."""
-        self.kept = np.zeros(1, dtype=np.intp)
+    def restart(self, kept: NDArray[np.intp]) -> None:
+        """Forget all nodes, and begin with other modes, the first among them."""
+        self.kept = kept
         self._forget()
 
     def _forget(self) -> None:

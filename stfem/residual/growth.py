@@ -36,10 +36,23 @@ class GrowthRate:
         self._fixed: Growth | None = None
         components = problem.equation.components
         self._initial = (
-            np.array([_range(u, grid) for u in problem.initial]) if self.stability.needs_range else None
+            np.array([_range(u, grid) for u in problem.initial]) if self._asks_for_range() else None
         )
         if not self.stability.needs_range and self.stability.state_set is None:
             self._fixed = self.stability.growth(np.full(components, -np.inf), np.full(components, np.inf))
+
+    def _asks_for_range(self) -> bool:
+        """Whether the range of u is needed: from the maximum principle (T4), which not every equation has."""
+        equation = self.problem.equation
+        if not self.stability.needs_range or self.stability.state_set is not None:
+            return False
+        if equation.components > 1 or equation.linear or not equation.reaction.is_zero:
+            name = type(equation).__name__
+            raise ValueError(
+                f"stability: expected a state_set beside needs_range=True, since {name} has no maximum "
+                "principle (only scalar laws without reaction and with f = f(u) have), got none"
+            )
+        return True
 
     @property
     def follows_slopes(self) -> bool:
@@ -82,9 +95,9 @@ class GrowthRate:
         return max(best, 0.0) if growth.positive else best
 
     def _state_range(self, field: Array, time: Slab) -> tuple[Array, Array]:
-        """Hull of the ranges of û on the slab and, where needed, of u.
+        """Hull of the ranges of û on the slab and, where needed, of u (T4).
 
-        The latter by the maximum principle (T4).
+        The latter is the state set where there is one, else it follows from the maximum principle.
         """
         ranges = np.array([polynomial_range(field[:, c], self.grid.dim + 1) for c in range(field.shape[1])])
         lower, upper = ranges.T
@@ -96,6 +109,8 @@ class GrowthRate:
                     f"got {lower.tolist()} … {upper.tolist()} on [{time.start:g}, {time.stop:g}]; "
                     "refine the grid or enlarge the state set of the equation"
                 )
+            if self.stability.needs_range:
+                return least, largest
         if self._initial is not None:
             self._widening += sum(
                 g.sup(time.start, time.stop, self.grid.lengths) for g in self.problem.source

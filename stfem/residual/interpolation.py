@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
 import numpy as np
 
 from stfem.data import Slab
 from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction import ReconstructedSlab, RowReconstruction
-from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
-from stfem.spaces.stencil import Array, apply_along
+from stfem.spaces.legendre import gauss, legendre_values
+from stfem.spaces.stencil import Array
 
-#: Cells combined at once, to stay in the cache;
+#: Cells combined at once, to stay in the cache.
 _CELLS = 500
-#: combinations filtered together, and rows of cells at once (their neighbours are needed as well).
-_GROUP, _ROWS = 4, 32
+#: Combinations of whole fields held at once.
+_GROUP = 4
 #: Modes in time of the rate whose size is told.
 _RATES = 3
 
 
-class TimeDefect:
-    """Time modes c_a of the interpolant U^t of the scheme's values, and the defect τ of its rate.
+@dataclass(frozen=True, eq=False)
+class ModeSizes:
+    """Bounds for the modes in time C_a of û, a = 0, 1, …
 
-    U^t(t) = Σ_a c_a L_a(s), L_a the orthonormal Legendre polynomials of the slab, s ∈ [0, 1];
-    τ = dU^t/dt − I(F_n, A_n), I the Hermite interpolation of U^t applied to the rates and their derivatives.
+    Attributes
+    ----------
+    sups
+        sup|C_a|.
+    slopes, sup_slopes
+        ‖∂_iC_a‖ in L²(Ω) and sup|∂_iC_a|, ``(a, d)``.
+    """
+
+    sups: Array
+    slopes: Array
+    sup_slopes: Array
+
+
+class TimeDefect:
+    """Time modes C_a = S c_a of û, and the defect τ of the rate of the scheme's values interpolated in time.
+
+    The interpolant is U^t(t) = Σ_a c_a L_a(s), L_a the orthonormal Legendre polynomials of s ∈ [0, 1] on the
+    slab; τ = dU^t/dt − I(F_n, A_n), I the Hermite interpolation of U^t for rates and their derivatives.
+    I reproduces dU^t/dt, which has the values F_n at the nodes; so τ is the interpolant of vanishing values
+    and the derivatives d²U^t/dt²(t_n) − A_n, and has as many independent modes in time as there are nodes.
 
     Parameters
     ----------
@@ -35,138 +53,124 @@ class TimeDefect:
         Reconstructed slab; its nodes carry accelerations.
     grid
         Grid of the scheme.
-    products
-        Whether the modes c_a are wanted, or τ alone.
     filter
-        A reconstruction S, for the modes C_a = S c_a and for S τ instead.
+        S, where it is one filter for all times.
     """
 
     def __init__(
-        self,
-        slab: ReconstructedSlab,
-        grid: TensorGrid,
-        products: bool,
-        filter: RowReconstruction | None = None,
+        self, slab: ReconstructedSlab, grid: TensorGrid, filter: RowReconstruction | None = None
     ) -> None:
-        self._duration, self._dim = slab.time.duration, grid.dim
+        self._duration, self._grid, self._given = slab.time.duration, grid, filter
+        self._measured: set[int] = set()  # modes in time whose bounds are close
         self._arrays = [
             array
             for node in (entry.node for entry in slab.nodes)
             for array in (node.values, node.rate, node.acceleration)
             if array is not None
         ]
-        self._filter, self._scheme = filter, grid
-        self._grid = grid if filter is None else filter.grid
         value, rate = slab.value_modes, slab.rate_modes
-        self._modes, self._defect = np.zeros((2, len(value), len(self._arrays)))
+        self._modes, defect = np.zeros((2, len(value), len(self._arrays)))
         self._modes[:, 0::3], self._modes[:, 1::3] = value[:, 0::2], value[:, 1::2]
-        self._defect[:, 0::3] = rate[:, 0::2]
-        self._defect[:, 1::3] = rate[:, 1::2] - value[:, 0::2]
-        self._defect[:, 2::3] = -value[:, 1::2]
-        self._modes = self._modes if products else self._modes[:0]
+        defect[:, 0::3] = rate[:, 0::2]
+        defect[:, 1::3] = rate[:, 1::2] - value[:, 0::2]
+        defect[:, 2::3] = -value[:, 1::2]
+        independent, _ = np.linalg.qr(value[:, 1::2])
+        self._defect = independent.T @ defect
         self._rates = np.zeros((_RATES, len(self._arrays)))
         self._rates[:, 0::3], self._rates[:, 1::3] = rate[:_RATES, 0::2], rate[:_RATES, 1::2]
 
     def _combined(self, weights: Array) -> Iterator[tuple[slice, Array]]:
-        """Combinations of the node data on some cells: which, and ``(rows, m, p_1, …, p_d, cells)``."""
-        shape = self._arrays[0].shape[: -self._dim]
-        flat = [array.reshape(*shape, -1) for array in self._arrays]
-        for first in range(0, flat[0].shape[-1], _CELLS):
-            block = np.stack([array[..., first : first + _CELLS] for array in flat])
+        """Combinations of the node data on some cells: which, and ``(rows, m p_1 ⋯ p_d, cells)``."""
+        flat = [array.reshape(-1, self._grid.size) for array in self._arrays]
+        for first in range(0, self._grid.size, _CELLS):
+            cells = slice(first, first + _CELLS)
+            block = np.stack([array[:, cells] for array in flat])
             combined = weights @ block.reshape(len(block), -1)
-            yield slice(first, first + _CELLS), combined.reshape(len(weights), *shape, -1)
+            yield cells, combined.reshape(len(weights), *block.shape[1:])
 
-    def _blocks(self, weights: Array) -> Iterator[tuple[slice, Array]]:
-        """Which of the combinations, and their values, or filtered values, on some cells."""
-        if self._filter is None:
-            yield from ((slice(len(weights)), block) for _, block in self._combined(weights))
-            return
+    def _fields(self, weights: Array) -> Iterator[Array]:
+        """The same, one combination after the other on all cells."""
         shape = self._arrays[0].shape
         for start in range(0, len(weights), _GROUP):
-            which = slice(start, min(start + _GROUP, len(weights)))
-            fields = np.empty((which.stop - start, *shape[: -self._dim], prod(shape[-self._dim :])))
-            for cells, block in self._combined(weights[which]):
+            chosen = weights[start : start + _GROUP]
+            fields = np.empty((len(chosen), self._arrays[0].size // self._grid.size, self._grid.size))
+            for cells, block in self._combined(chosen):
                 fields[..., cells] = block
-            fields = fields.reshape(-1, *shape)
-            for first in range(0, shape[-self._dim], _ROWS):
-                rows = slice(first, min(first + _ROWS, shape[-self._dim]))
-                block = np.stack([self._filter.field(field, rows) for field in fields])
-                yield which, block.reshape(*block.shape[: -self._dim], -1)
+            yield from fields.reshape(-1, *shape)
+
+    @property
+    def _filter(self) -> RowReconstruction:
+        if self._given is None:
+            raise ValueError("filter: expected a reconstruction, got None")
+        return self._given
 
     @cached_property
-    def _measured(self) -> tuple[Array, Array, Array]:
-        """Norms of all combinations in L²(Ω), suprema and slopes of those of U^t."""
-        count = len(self._modes)
-        squares, sups, slopes = np.zeros(count), np.zeros(count), np.zeros((self._dim, count))
-        for which, block in self._blocks(self._modes) if count else ():
-            squares[which] += _squares(block)
-            if self._filter is not None:
-                for i, h in enumerate(self._grid.spacing):
-                    derivative = derivative_matrix(block.shape[2 + i] - 1) / h
-                    slopes[i, which] += _squares(apply_along(derivative, block, 2 + i))
-            heights = peaks(block.shape[1:-1], self._dim).ravel()
-            size = np.abs(block, out=block).reshape(len(block), len(heights), -1)
-            sups[which] = np.maximum(sups[which], (heights @ size).max(axis=1))
-        measure = self._grid.cell_measure
-        return np.sqrt(measure * squares), sups, np.sqrt(measure * slopes)
-
-    @cached_property
-    def _defects(self) -> Array:
-        """Norms in L²(slab × Ω) of the modes of τ, and without a filter of the first ones of dU^t/dt."""
-        weights = self._defect if self._filter else np.concatenate([self._defect, self._rates])
+    def _sizes(self) -> Array:
+        """Norms in L²(slab × Ω) of the modes of τ, and of the first ones of dU^t/dt."""
+        weights = np.concatenate([self._defect, self._rates])
         squares = np.zeros(len(weights))
-        for which, block in self._blocks(weights):
-            squares[which] += _squares(block)
+        for _, block in self._combined(weights):
+            squares += _squares(block)
         return np.sqrt(self._duration * self._grid.cell_measure * squares)
 
     @property
     def rate(self) -> float:
         """‖τ‖ in L²(slab × Ω)."""
-        return float(np.linalg.norm(self._defects[: len(self._defect)]))
+        return float(np.linalg.norm(self._sizes[: len(self._defect)]))
 
     @property
     def rates(self) -> Array:
         """Norms in L²(slab × Ω) of the first modes in time of dU^t/dt, not filtered."""
-        return np.asarray(self._defects[len(self._defect) :])
+        return np.asarray(self._sizes[len(self._defect) :])
 
-    @property
-    def sizes(self) -> Array:
-        """‖c_a‖ in L²(Ω), a = 0, 1, …"""
-        return self._measured[0]
+    @cached_property
+    def filtered_rate(self) -> float:
+        """‖S τ‖ in L²(slab × Ω)."""
+        sizes = [self._filter.symbol.measure(field)[0][0] for field in self._fields(self._defect)]
+        return float(np.sqrt(self._duration) * np.linalg.norm(sizes))
 
-    @property
-    def sups(self) -> Array:
-        """Bounds of sup|c_a|."""
-        return self._measured[1]
+    @cached_property
+    def modes(self) -> ModeSizes:
+        """Bounds for C_a from the sizes of c_a and the operator norms of S; `measure` makes them closer."""
+        norms, dim = self._filter.norms, self._grid.dim
+        heights = mode_heights(self._arrays[0].shape[1 : 1 + dim]).ravel()
+        squares, sups = np.zeros((2, len(self._modes)))
+        for _, block in self._combined(self._modes):
+            squares += _squares(block)
+            size = np.abs(block, out=block).reshape(len(block), -1, len(heights), block.shape[-1])
+            np.maximum(sups, (heights @ size).max(axis=(1, 2)), out=sups)
+        sizes = np.sqrt(self._grid.cell_measure * squares)
+        return ModeSizes(norms.sup * sups, np.outer(sizes, norms.slope), np.outer(sups, norms.sup_slope))
 
-    @property
-    def slopes(self) -> Array:
-        """‖∂_iC_a‖ in L²(Ω), ``(d, a)``, of filtered modes."""
-        return self._measured[2]
+    def measure(self, modes: Sequence[int]) -> None:
+        """Make the bounds for some C_a close, where they are not."""
+        wanted, bounds = (None, *range(self._grid.dim)), self.modes
+        missing = [a for a in modes if a not in self._measured]
+        for a, field in zip(missing, self._fields(self._modes[missing]), strict=True):
+            sizes, sups = self._filter.symbol.measure(field, wanted)
+            bounds.sups[a] = min(bounds.sups[a], sups[0])
+            np.minimum(bounds.slopes[a], sizes[1:], out=bounds.slopes[a])
+            np.minimum(bounds.sup_slopes[a], sups[1:], out=bounds.sup_slopes[a])
+        self._measured.update(missing)
 
     @property
     def mean(self) -> float:
         """Size of ∫_Ω τ in L²(slab), all components together; S keeps it."""
-        size = self._scheme.size
+        size = self._grid.size
         first = [array.reshape(len(array), -1, size)[:, 0].sum(axis=1) for array in self._arrays]
-        means = self._scheme.cell_measure * (self._defect @ np.stack(first))
+        means = self._grid.cell_measure * (self._defect @ np.stack(first))
         return float(np.sqrt(self._duration) * np.linalg.norm(means))
 
 
+def mode_heights(modes: Sequence[int]) -> Array:
+    """sup|L_k| of the tensor-product Legendre basis, ``(p_1, …, p_d)``."""
+    return np.asarray(np.sqrt(2.0 * np.indices(tuple(modes)) + 1.0).prod(axis=0))
+
+
 def _squares(block: Array) -> Array:
-    """Sums of squares of the rows of a block."""
+    """Sums of squares of every entry."""
     flat = block.reshape(len(block), -1)
     return np.asarray(np.einsum("kc,kc->k", flat, flat))
-
-
-def peaks(shape: tuple[int, ...], dim: int) -> Array:
-    """Largest values Π√(2k_i + 1) of the basis functions, shaped like the modes ``(m, p_1, …, p_d)``."""
-    result = np.ones(shape)
-    for i in range(dim):
-        axis = len(shape) - dim + i
-        heights = np.sqrt(2.0 * np.arange(shape[axis]) + 1.0)
-        result *= heights.reshape([-1 if k == axis else 1 for k in range(len(shape))])
-    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +193,10 @@ class InterpolationError:
 
     @cached_property
     def smooth(self) -> float:
-        """C with |f − If| ≤ C sup|f^{(2k)}|: max Π(t − t_n)²/(2k)! on the slab, bounded factor by factor."""
+        """C with |f − If| ≤ C sup|f^{(2k)}| on the slab: max Π(t − t_n)²/(2k)!, bounded factor by factor.
+
+        The supremum is over the whole stencil, from its first node to its last.
+        """
         start, stop = self.time.start, self.time.stop
         log = 2.0 * np.log(0.25 * (stop - start) ** 2)
         for t in self.nodes:

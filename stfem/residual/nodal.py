@@ -82,7 +82,7 @@ class NodeEvaluator:
         self._root = _root(inverse_diffusion)
         self._sources = () if source.is_zero else (source, source.time_derivative())
         #: Points per direction for ∇·f(û), and modes of the residual.
-        self.points = self.degree + 1 if self.convection is None else self.convection.most_points
+        self.points = self.degree + 1
 
     def evaluate(
         self, node: NodeReconstruction, kept: Sequence[NDArray[np.intp]]
@@ -98,12 +98,16 @@ class NodeEvaluator:
             It carries an acceleration.
         kept
             Modes wanted of every field: of the residual, or of all ``3 + d`` fields.
+
+        Raises
+        ------
+        OverflowError
+            Where the squares of the residual are not finite: the run has blown up.
         """
         if node.node.acceleration is None:
             raise ValueError("node: expected one with an acceleration, got None")
         data = np.stack([node.node.values, node.node.rate, node.node.acceleration])
         projections = [g.project(self.grid, self.degree, node.time) for g in self._sources]
-        source = np.stack([p.coefficients for p in projections])[:, None] if projections else None
         fields = [
             KeptModes(np.empty((2, len(modes), self.grid.size)), np.zeros((2, count)))
             for modes, count in zip(kept, self._counts(), strict=False)
@@ -111,13 +115,14 @@ class NodeEvaluator:
         sums, slopes, speeds = np.zeros((3, 2)), np.zeros(2), np.zeros(2)
         most = self.points if self.convection is None else self.convection.most_points
         products = np.zeros((most + 1, 2))
+        state, flux = self._reconstruction.field_rows(data), self._reconstruction.flux_rows(data[:2])
         for rows, fine, columns in self._blocks():
-            triple = self._reconstruction.field(data, rows)
+            triple = state(rows)
             u, rate = triple[:2], triple[1:]
             linear, terms = self._terms.whole(u)
             linear += rate
-            if source is not None:
-                linear -= cell_rows(source, fine, self._dim)
+            for entry, projection in zip(linear, projections, strict=False):
+                entry -= cell_rows(projection.coefficients, fine, self._dim)
             sums += [_squares(u), _squares(rate), terms**2]
             residual = linear
             if self.convection is not None:
@@ -125,11 +130,13 @@ class NodeEvaluator:
                 self._low(residual)[...] += linear
                 slopes, speeds = slopes + steepness, np.maximum(speeds, fastest)
                 products += self.convection.left_out_sq(u)
-            parts = [residual] if len(kept) == 1 else [residual, *self._family(data[:2], u, residual, rows)]
+            parts = [residual] if len(kept) == 1 else [residual, *self._family(flux(rows), u, residual)]
             for field, modes, part in zip(fields, kept, parts, strict=True):
                 flat = part.reshape(2, field.energies.shape[1], -1)
                 field.values[..., columns] = flat[:, modes]
                 field.energies[...] += np.einsum("imc,imc->im", flat, flat)
+        if not np.isfinite(sums).all():
+            raise OverflowError(f"the squares of a residual at time {node.time:.17g} overflow")
         norms, products = np.sqrt(sums), np.sqrt(products)
         left_out = products[self.points] + np.array([p.remainder_l2 for p in projections] or [0.0, 0.0])
         magnitude = norms[1] + norms[2] + speeds[0] * np.sqrt(slopes)
@@ -139,21 +146,21 @@ class NodeEvaluator:
     def family_sizes(self, node: NodeReconstruction) -> tuple[float, float]:
         """‖R_H(1) − R_H(0)‖ and ‖D^{-1/2}Φ_0‖ in L²(Ω) at one node."""
         sizes, data = np.zeros(2), node.node.values[None]
+        state, scheme = self._reconstruction.field_rows(data), self._reconstruction.flux_rows(data)
         for rows, _, _ in self._blocks():
-            gap, flux = self._scheme_flux(data, self._reconstruction.field(data, rows), rows)
+            gap, flux = self._defect_of_flux(scheme(rows), state(rows))
             sizes += np.array([np.vdot(gap, gap), sum(np.vdot(f, f) for f in flux)])
         difference, potential = np.sqrt(self.grid.cell_measure * sizes)
         return float(difference), float(potential)
 
-    def _family(self, data: Array, u: Array, residual: Array, rows: slice) -> list[Array]:
-        gap, flux = self._scheme_flux(data, u, rows)
+    def _family(self, scheme: tuple[Array, ...], u: Array, residual: Array) -> list[Array]:
+        gap, flux = self._defect_of_flux(scheme, u)
         base = residual.copy()
         self._low(base)[...] -= gap
         return [base, gap, *flux]
 
-    def _scheme_flux(self, data: Array, u: Array, rows: slice) -> tuple[Array, list[Array]]:
-        """R_H(1) − R_H(0) and D^{-1/2}Φ_0 on some rows."""
-        scheme = self._reconstruction.flux(data, rows)
+    def _defect_of_flux(self, scheme: tuple[Array, ...], u: Array) -> tuple[Array, list[Array]]:
+        """R_H(1) − R_H(0) and D^{-1/2}Φ_0 from K*σ_h and û."""
         _, laplacian, own = self._terms.local(u)
         flux = [subtract(component, part, self._dim) for component, part in zip(scheme, own, strict=True)]
         return self._terms.divergence(scheme) - laplacian, self._weighted(flux)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
 
 import numpy as np
 
@@ -59,6 +58,8 @@ class QuadraticConvection:
     def left_out_sq(self, pair: Array) -> Array:
         """Σ_K 4 |K| sup_K|Q|² for value and rate, row n: with n points, up to `most_points`.
 
+        No bound (infinite) for fewer points than modes in a direction.
+
         Parameters
         ----------
         pair
@@ -66,12 +67,16 @@ class QuadraticConvection:
         """
         size = np.abs(pair).reshape(2, self._heights.shape[1], -1)
         sups, slopes = self._heights @ size, self._slopes @ size
-        by_degree = np.zeros((self.most_points + 1, 2, size.shape[2]))
-        for a, b in product(range(self._degree + 1), repeat=2):
-            by_degree[a + b, 0] += sups[0, a] * slopes[0, b]
-            by_degree[a + b, 1] += sups[1, a] * slopes[0, b] + sups[0, a] * slopes[1, b]
-        above = np.cumsum(by_degree[::-1], axis=0)[::-1]
-        return np.asarray(4.0 * self._grid.cell_measure * (above**2).sum(axis=2))
+        tails = np.cumsum(slopes[:, ::-1], axis=1)[:, ::-1]
+        sums = np.full((self.most_points + 1, 2), np.inf)
+        sums[-1] = 0.0
+        for n in range(self._degree + 1, self.most_points):
+            least = n - self._degree
+            (u, v), (du, dv) = sups[:, least:], tails[:, : least - 1 : -1]  # a + b ≥ n
+            value = np.einsum("ac,ac->c", u, du)
+            rate = np.einsum("ac,ac->c", v, du) + np.einsum("ac,ac->c", u, dv)
+            sums[n] = value @ value, rate @ rate
+        return 4.0 * self._grid.cell_measure * sums
 
     def modes(self, pair: Array, points: int) -> tuple[Array, Array, Array]:
         """Modes ``(2, 1, n…, N…)`` of I_nN and of its rate; what tells the sizes of their terms.

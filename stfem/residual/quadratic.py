@@ -17,6 +17,7 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stfem.data import Data
 from stfem.reconstruction import NodeReconstruction, ReconstructedSlab, RowReconstruction
@@ -32,6 +33,10 @@ UNIT_ROUNDOFF = 2.0**-53
 PRODUCTS = 1e-3
 #: and beyond which they are chosen again.
 TOO_MUCH = 5e-3
+#: Part of the errors of interpolation allowed for up to which a coarse bound of each will do;
+COARSE = 0.2
+#: and modes in time that are so large that their slopes are always bounded closely.
+_LARGE = (1, 2)
 
 
 class QuadraticSplit:
@@ -54,6 +59,7 @@ class QuadraticSplit:
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
         self._needed: WeakKeyDictionary[NodeReconstruction, int] = WeakKeyDictionary()
+        self._rough = True  # whether S was last seen to take away most of τ
         #: R_H(1), R_H(0), their difference, and D^{-1/2}Φ_0 per direction.
         self._forms = tuple(NodeForm() for _ in range(3 + self._grid.dim))
 
@@ -86,11 +92,10 @@ class QuadraticSplit:
         self._needed[node] = max(self._needed.get(node, 0), int(np.argmax(fits)))
         least = max(self._needed.get(other, 0) for other in nodes)
         now = self._evaluator.points
-        stale = now == convection.most_points or facts.products_left_out[now, 0] > TOO_MUCH * size
-        if stale and least != now:
+        if least != now and facts.products_left_out[now, 0] > TOO_MUCH * size:
             self._evaluator.points = least
             for form in self._forms[:2]:
-                form.restart()
+                form.restart(renumbered(form.kept, now, least, self._grid.dim))
 
     def family_gain(self, slab: ReconstructedSlab, level: float) -> float:
         """Relative gain of the flux family over λ = 1 on a slab, at most; from its last node alone.
@@ -110,9 +115,7 @@ class QuadraticSplit:
         )
         return 1.0 - least / alone if alone > 0.0 else 0.0
 
-    def temporal(
-        self, slab: ReconstructedSlab, defect: TimeDefect, filtered: TimeDefect | None
-    ) -> tuple[float, float]:
+    def temporal(self, slab: ReconstructedSlab, defect: TimeDefect, allowed: float) -> tuple[float, float]:
         """Bounds of the errors of interpolation in time in L²(slab × Ω), and of their ∫_Ω in L²(slab).
 
         S keeps integrals over Ω, and the integral of N(û) vanishes.
@@ -121,45 +124,48 @@ class QuadraticSplit:
         ----------
         slab, defect
             The slab and what its interpolation in time leaves.
-        filtered
-            The same after S. Without it the operator norms of S bound what it makes of τ and of the modes of
-            U^t, which is cheap, and coarse where they are rough.
+        allowed
+            What is accepted of the errors. The operator norms of S bound what it makes of a field, coarsely
+            where that is rough: then it is measured, unless the bound is a small part.
         """
-        error = InterpolationError(slab.time, np.array([node.time for node in slab.nodes]), slab.value_modes)
+        times = [node.time for node in slab.nodes]
+        error = InterpolationError(slab.time, np.array(times), slab.value_modes)
         root = float(np.sqrt(slab.time.duration))
-        total = self._norms.mean_square * defect.rate if filtered is None else filtered.rate
+        total = self._norms.mean_square * defect.rate
+        if total > (COARSE if self._rough else 1.0) * allowed:
+            coarse, total = total, min(total, defect.filtered_rate)
+            self._rough = total < 0.5 * coarse
         if any(self._curvature):
-            products = self._bounded_products(defect) if filtered is None else self._products(filtered)
-            total += root * float((error.products * products).sum())
+            total += root * self._products(error, defect, COARSE * allowed / root)
         mean = defect.mean
         if self._source.time_dependent:
             highest = self._source_derivative(len(slab.value_modes))
-            largest = highest.sup(slab.time.start, slab.time.stop, self._grid.lengths)
+            # the derivative in the error of interpolation is one at some time between the outermost nodes
+            largest = highest.sup(min(times), max(times), self._grid.lengths)
             source = root * float(np.sqrt(self._grid.measure)) * error.smooth * largest
             total += source
             mean += float(np.sqrt(self._grid.measure)) * source
         return total, mean
 
+    def _products(self, error: InterpolationError, defect: TimeDefect, enough: float) -> float:
+        """Σ_ab ‖(id − I)(L_aL_b)‖ sup|C_a| Σ_i |f_i''| ‖∂_iC_b‖; what matters most is measured first."""
+        rest = list(range(len(error.products)))
+        while True:
+            sizes = np.outer(defect.modes.sups, defect.modes.slopes @ np.array(self._curvature))
+            terms = error.products * sizes
+            if terms.sum() <= enough or not rest:
+                return float(terms.sum())
+            worst = max(rest, key=lambda a: terms[a].sum() + terms[:, a].sum())
+            rest.remove(worst)
+            defect.measure([worst])
+
     def slope_tails(self, defect: TimeDefect) -> Array:
         """Row n: bounds of sup|∂_iû| on the slab for the part of û in its modes in time n + 1, n + 2, …"""
-        a = np.arange(1, len(defect.sups))
-        terms = np.sqrt(2.0 * a + 1.0) * defect.sups[1:]
-        tails = np.append(np.cumsum(terms[::-1])[::-1], 0.0)
-        return np.outer(tails, self._norms.sup_slope)
-
-    def _bounded_products(self, defect: TimeDefect) -> Array:
-        """Bounds of Σ_i |f_i''| ‖C_a ∂_iC_b‖ with the time modes C_a = S c_a of û, from those of c_a."""
-        total = np.zeros((len(defect.sizes),) * 2)
-        norms = self._norms
-        for curvature, slope, sup_slope in zip(self._curvature, norms.slope, norms.sup_slope, strict=True):
-            by_sup = norms.sup * slope * np.outer(defect.sups, defect.sizes)
-            by_size = norms.mean_square * sup_slope * np.outer(defect.sizes, defect.sups)
-            total += curvature * np.minimum(by_sup, by_size)
-        return total
-
-    def _products(self, filtered: TimeDefect) -> Array:
-        """The same from C_a: sup|C_a| Σ_i |f_i''| ‖∂_iC_b‖."""
-        return np.outer(filtered.sups, np.array(self._curvature) @ filtered.slopes)
+        defect.measure(_LARGE)
+        slopes = defect.modes.sup_slopes
+        heights = np.sqrt(2.0 * np.arange(len(slopes)) + 1.0)
+        terms = heights[1:, None] * slopes[1:]
+        return np.concatenate([np.cumsum(terms[::-1], axis=0)[::-1], np.zeros((1, self._grid.dim))])
 
     def _source_derivative(self, order: int) -> Data:
         """∂_t^n g."""
@@ -237,6 +243,13 @@ class QuadraticSplit:
     def _spread(self, form: FormValue) -> Array:
         """The form per cell, with what belongs to no cell spread evenly."""
         return np.maximum(form.cells, 0.0) + form.rest / self._grid.size
+
+
+def renumbered(modes: NDArray[np.intp], before: int, now: int, dim: int) -> NDArray[np.intp]:
+    """Numbers of tensor-product modes, as far as they exist, when there are others in every direction."""
+    indices = np.array(np.unravel_index(modes, (before,) * dim))
+    indices = indices[:, (indices < now).all(axis=0)]
+    return np.asarray(np.ravel_multi_index(tuple(indices), (now,) * dim))
 
 
 @lru_cache(maxsize=64)

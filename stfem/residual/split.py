@@ -85,6 +85,7 @@ class ResidualSplit:
         self.inverse_diffusion = semidiscretization.diffusion.inverse
         self._scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
+        self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
         self.source_weights = tuple(
             float(np.sqrt(bound))
             for bound in equation.stability.residual_weight_bound or (1.0,) * equation.components
@@ -171,7 +172,7 @@ class ResidualSplit:
         """
         temporal, rates = 0.0, np.zeros(3)
         if all(entry.node.acceleration is not None for entry in slab.nodes):
-            defect = TimeDefect(slab, self._scheme_grid, not self.equation.linear)
+            defect = TimeDefect(slab, self._scheme_grid, self._filter)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
                 norms = self._from_nodes(self._quadratic, slab, defect, family, level)
@@ -238,11 +239,7 @@ class ResidualSplit:
         growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
         norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses, pieces)
-        temporal, mean = quadratic.temporal(slab, defect, None)
-        if temporal > self._allowance(norms, level):
-            filtered = TimeDefect(slab, self._scheme_grid, not self.equation.linear, quadratic.reconstruction)
-            temporal, mean = quadratic.temporal(slab, defect, filtered)
-        return norms.with_temporal(temporal, mean)
+        return norms.with_temporal(*quadratic.temporal(slab, defect, self._allowance(norms, level)))
 
     def _slow_modes(
         self, quadratic: QuadraticSplit, slab: ReconstructedSlab, defect: TimeDefect

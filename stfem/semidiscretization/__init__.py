@@ -2,7 +2,6 @@
 
 from stfem.semidiscretization.choice import (
     AnySemidiscretization,
-    UnsupportedDomainError,
     on_torus,
     semidiscretize,
 )
@@ -21,7 +20,6 @@ __all__ = [
     "Semidiscretization",
     "SolveError",
     "UnstructuredSemidiscretization",
-    "UnsupportedDomainError",
     "on_torus",
     "semidiscretize",
 ]

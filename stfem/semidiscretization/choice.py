@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus
+from stfem.problems.domain import torus_of
 from stfem.semidiscretization.dg import Semidiscretization
 from stfem.semidiscretization.unstructured import UnstructuredSemidiscretization
 
-__all__ = ["AnySemidiscretization", "UnsupportedDomainError", "on_torus", "semidiscretize"]
+__all__ = ["AnySemidiscretization", "on_torus", "semidiscretize"]
 
 AnySemidiscretization = Semidiscretization | UnstructuredSemidiscretization
-
-
-class UnsupportedDomainError(NotImplementedError):
-    """What was asked for exists on some domains only, and the given one is not among them."""
 
 
 def semidiscretize(
@@ -39,5 +36,5 @@ def on_torus(semidiscretization: AnySemidiscretization, what: str) -> Semidiscre
     """
     if isinstance(semidiscretization, Semidiscretization):
         return semidiscretization
-    domain = type(semidiscretization.problem.domain).__name__
-    raise UnsupportedDomainError(f"{what}: expected a problem on a Torus so far, got one on a {domain}")
+    domain = torus_of(semidiscretization.problem.domain, what)
+    raise TypeError(f"{what}: expected a Semidiscretization on {domain!r}, got {semidiscretization!r}")

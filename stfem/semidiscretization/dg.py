@@ -74,7 +74,8 @@ class Semidiscretization:
         if not isinstance(grid, TensorGrid):
             raise TypeError(f"domain: expected a Torus, got {problem.domain!r}")
         self.grid = grid
-        self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, penalty or InteriorPenalty())
+        self.penalty = penalty or InteriorPenalty()
+        self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, self.penalty)
         self.has_diffusion = bool(self.diffusion.terms) and any(equation.diffused)
         traces = linear_traces(equation, flux)
         self._traces = traces

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -123,9 +124,6 @@ Term = tuple[tuple[int, Stencil], ...]
 def apply_term(term: Term, field: Array, dim: int, rows: slice | None = None) -> Array:
     """Apply a product of one-dimensional stencils; the last direction comes first, as the smallest product.
 
-    Direction 0 reads windows of consecutive rows of cells, which lie in memory as the matrix product wants
-    them, so that no neighbour is copied.
-
     Parameters
     ----------
     term
@@ -137,15 +135,8 @@ def apply_term(term: Term, field: Array, dim: int, rows: slice | None = None) ->
     rows
         Cells in direction 0 on which the result is wanted; all by default.
     """
-    inner = sorted((entry for entry in term if entry[0] > 0), reverse=True)
-    outer = [stencil for direction, stencil in term if direction == 0]
-    if outer and inner:
-        start, stop, _ = (rows or slice(None)).indices(field.shape[-dim])
-        return _apply_rows(outer[0], inner, field, dim, range(start, stop))
-    pieces = 1
-    for direction, stencil in term:
-        field, pieces = stencil.apply(field, direction, dim), stencil.pieces if direction == 0 else pieces
-    return field if rows is None else cell_rows(field, refined_rows(rows, pieces), dim)
+    start, stop, _ = (rows or slice(None)).indices(field.shape[-dim])
+    return TermRows(term, field, dim)(slice(start, stop))
 
 
 def refined_rows(rows: slice, pieces: int) -> slice:
@@ -160,33 +151,79 @@ def cell_rows(field: Array, rows: slice, dim: int) -> Array:
     return field[tuple(index)]
 
 
-def _apply_rows(
-    outer: Stencil, inner: Sequence[tuple[int, Stencil]], field: Array, dim: int, wanted: range
-) -> Array:
-    """``outer`` in direction 0 after the ``inner`` ones, on the wanted rows, block by block."""
-    leading, count = field.shape[: -2 * dim], len(wanted)
-    flat = field.reshape(-1, *field.shape[-2 * dim :])
-    outer = outer.folded(field.shape[-dim])
-    first, last = outer.shifts[0], outer.shifts[-1]
-    inside = _inner_rows(inner, flat, dim, range(wanted.start + first, wanted.stop + last))
-    matrix = np.zeros((outer.matrices.shape[1], last - first + 1, outer.matrices.shape[2]))
-    for shift, entries in zip(outer.shifts, outer.matrices, strict=True):
-        matrix[:, shift - first] = entries
-    joined = matrix.reshape(len(matrix), -1)
-    modes, rest = len(joined) // outer.pieces, inside.shape[3:]
-    windows = np.lib.stride_tricks.as_strided(
-        inside,
-        (len(flat), count, joined.shape[1], prod(rest)),
-        (*inside.strides[:2], prod(rest) * inside.itemsize, inside.itemsize),
-    )
-    result = np.empty((len(flat), modes, *rest[: dim - 1], count, outer.pieces, *rest[dim - 1 :]))
-    step = max(1, min(count, _BLOCK_VALUES // (len(joined) * prod(rest))))
-    for given, target in zip(windows, result, strict=True):
-        for start in range(0, count, step):
-            product = np.matmul(joined, given[start : start + step])
-            product = product.reshape(len(product), outer.pieces, modes, *rest)
-            np.moveaxis(target, (dim, dim + 1), (0, 1))[start : start + step] = product
-    return result.reshape(*leading, modes, *rest[: dim - 1], count * outer.pieces, *rest[dim - 1 :])
+class TermRows:
+    """A product of one-dimensional stencils applied to a field on some rows of cells after others.
+
+    Direction 0 reads windows of consecutive rows of what the other directions give, which lie in memory as
+    the matrix product wants them, so that no neighbour is copied. The rows that one block shares with the
+    block before it are kept.
+
+    Parameters
+    ----------
+    term
+        Stencils in different directions.
+    field
+        ``(…, p_1, …, p_d, N_1, …, N_d)``.
+    dim
+        d.
+    """
+
+    def __init__(self, term: Term, field: Array, dim: int) -> None:
+        self._dim, self._leading = dim, field.shape[: -2 * dim]
+        self._inner = sorted((entry for entry in term if entry[0] > 0), reverse=True)
+        outer = [stencil.folded(field.shape[-dim]) for direction, stencil in term if direction == 0]
+        self._outer = outer[0] if outer else Stencil((0,), np.eye(field.shape[-2 * dim])[None])
+        self._field = field.reshape(-1, *field.shape[-2 * dim :])
+        self._known, self._inside = range(0), np.empty((len(self._field), 0))
+
+    def __call__(self, rows: slice) -> Array:
+        """The result on a range of cells in direction 0, on all their pieces."""
+        if not self._inner:
+            return cell_rows(self._whole, refined_rows(rows, self._outer.pieces), self._dim)
+        return self._windows(range(rows.start, rows.stop))
+
+    @cached_property
+    def _whole(self) -> Array:
+        """Direction 0 alone."""
+        field = self._outer.apply(self._field, 0, self._dim)
+        return field.reshape(*self._leading, *field.shape[1:])
+
+    def _rows(self, wanted: range) -> Array:
+        """What the other directions give, ``(k, rows, p_1, the rest)``; rows may pass the torus' ends."""
+        known = self._known
+        if wanted.start not in known or wanted.stop <= known.stop:
+            self._inside, known = _inner_rows(self._inner, self._field, self._dim, wanted), wanted
+        else:
+            further = _inner_rows(self._inner, self._field, self._dim, range(known.stop, wanted.stop))
+            kept = self._inside[:, wanted.start - known.start :]
+            self._inside, known = np.concatenate([kept, further], axis=1), wanted
+        self._known = known
+        return self._inside
+
+    def _windows(self, wanted: range) -> Array:
+        """Direction 0 after the others, block by block."""
+        dim, count, outer = self._dim, len(wanted), self._outer
+        first, last = outer.shifts[0], outer.shifts[-1]
+        inside = self._rows(range(wanted.start + first, wanted.stop + last))
+        matrix = np.zeros((outer.matrices.shape[1], last - first + 1, outer.matrices.shape[2]))
+        for shift, entries in zip(outer.shifts, outer.matrices, strict=True):
+            matrix[:, shift - first] = entries
+        joined = matrix.reshape(len(matrix), -1)
+        modes, rest = len(joined) // outer.pieces, inside.shape[3:]
+        windows = np.lib.stride_tricks.as_strided(
+            inside,
+            (len(inside), count, joined.shape[1], prod(rest)),
+            (*inside.strides[:2], prod(rest) * inside.itemsize, inside.itemsize),
+        )
+        result = np.empty((len(inside), modes, *rest[: dim - 1], count, outer.pieces, *rest[dim - 1 :]))
+        step = max(1, min(count, _BLOCK_VALUES // (len(joined) * prod(rest))))
+        for given, target in zip(windows, result, strict=True):
+            for start in range(0, count, step):
+                product = np.matmul(joined, given[start : start + step])
+                product = product.reshape(len(product), outer.pieces, modes, *rest)
+                np.moveaxis(target, (dim, dim + 1), (0, 1))[start : start + step] = product
+        pieces = count * outer.pieces
+        return result.reshape(*self._leading, modes, *rest[: dim - 1], pieces, *rest[dim - 1 :])
 
 
 def _inner_rows(inner: Sequence[tuple[int, Stencil]], field: Array, dim: int, wanted: range) -> Array:

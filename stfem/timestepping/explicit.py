@@ -51,6 +51,10 @@ class ExplicitRungeKutta:
             writing.rhs(t + self._c[i] * dt, value, self._rates[i].reshape(u.shape))
         return advance(u, dt * self._b, self._rates, np.empty(u.shape))
 
+    def __getstate__(self) -> dict[str, object]:
+        """What a copy needs: no workspace."""
+        return {**vars(self), "_rates": np.empty((0, 0)), "_value": np.empty((0, 0))}
+
     def __repr__(self) -> str:
         return f"ExplicitRungeKutta({self.tableau.name})"
 

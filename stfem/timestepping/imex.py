@@ -64,5 +64,9 @@ class ImplicitExplicitRungeKutta:
             rates[2 * i + 1] /= shift
         return advance(value, dt * self._closing, rates, np.empty(u.shape))
 
+    def __getstate__(self) -> dict[str, object]:
+        """What a copy needs: no workspace."""
+        return {**vars(self), "_rates": np.empty((0, 0)), "_values": np.empty((0, 0))}
+
     def __repr__(self) -> str:
         return f"ImplicitExplicitRungeKutta({self.tableau.name})"

@@ -44,23 +44,23 @@ def newton(
     Raises
     ------
     SolveError
-        with the last correction relative to ``scale``, where 30 corrections do not suffice.
+        with the last correction relative to ``scale`` and z, where 30 corrections do not suffice.
     """
     z = start
-    last = np.inf
+    last = level = np.inf
     for _ in range(_ITERATIONS):
         correction = solve(residual(z))
         z = z - correction
-        size = float(np.linalg.norm(correction))
-        if linear or size <= _TOLERANCE * scale or not np.isfinite(size):
+        size, level = float(np.linalg.norm(correction)), scale + float(np.linalg.norm(z))
+        if linear or size <= _TOLERANCE * level or not np.isfinite(size):
             return z
         if size > _SLOW * last or last == np.inf:
-            if size > 0.5 * last and size <= _STALLED * scale:
+            if size > 0.5 * last and size <= _STALLED * level:
                 return z
             if last < np.inf:
                 solve = linearise(z)
         last = size
-    raise SolveError("Newton's iteration", last / scale)
+    raise SolveError("Newton's iteration", last / level)
 
 
 class ImplicitRungeKutta:
@@ -121,8 +121,7 @@ class ImplicitRungeKutta:
 
             return solve
 
-        scale = max(float(np.linalg.norm(u)), 1e-300)
-        z = newton(residual, linearise, linearise(start), start, scale, known.linear)
+        z = newton(residual, linearise, linearise(start), start, float(np.linalg.norm(u)), known.linear)
         return np.asarray(u + z[-1])
 
     def __repr__(self) -> str:
@@ -163,7 +162,7 @@ class DiagonallyImplicitRungeKutta:
         """Return the value at t + dt; ``rate`` = F(t,u) is the first stage."""
         known, writing = implicit_ode(ode), Writing(ode)
         shift = dt * float(self.tableau.gamma)
-        scale = max(float(np.linalg.norm(u)), 1e-300)
+        scale = float(np.linalg.norm(u))
 
         def linearise(z: Array) -> Solver:
             jacobian = known.linearise(t + 0.5 * dt, z)

@@ -30,6 +30,8 @@ class ButcherTableau:
 
         U_i = u + dt · sum_j a_ij F(t + c_j dt, U_j),      u_new = u + dt · sum_j b_j F(t + c_j dt, U_j)
 
+    Entries are fractions, or anything that ``Fraction`` takes without loss.
+
     Parameters
     ----------
     name : for messages.
@@ -39,8 +41,6 @@ class ButcherTableau:
     order : claimed order; every order condition up to it is checked.
     c : (stages,) nodes; the row sums of ``a`` by default.
     embedded, embedded_order : weights of a second method on the same stages and its order.
-
-    Entries are fractions, or anything that ``Fraction`` takes without loss.
 
     Raises
     ------

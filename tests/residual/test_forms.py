@@ -94,7 +94,7 @@ def test_a_node_with_other_modes_makes_all_start_anew():
     matrices = grams(2)
     found, exact = form(matrices, keys), truth(matrices, values)
     assert found.cells.sum() + found.rest >= exact.sum() * (1.0 - 1e-12)
-    form.restart()
+    form.restart(np.zeros(1, dtype=np.intp))
     assert keys[0] not in form
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stfem import Problem, Torus, equations
-from stfem.data import Polynomial, Slab, Trigonometric, cosine, sine
+from stfem.data import Polynomial, Slab, Trigonometric, as_data, cosine, sine
 from stfem.meshes import TensorGrid
 from stfem.problems import diffusive_p_system, sheared_pulse
 from stfem.residual.growth import GrowthRate
@@ -151,6 +151,35 @@ def test_state_set_is_verified():
     modes[0, 0, 0] = 1.2
     with pytest.raises(ValueError, match="state set: expected the reconstruction within"):
         GrowthRate(problem, TensorGrid((1.0,), 4), 3).rate(SLAB, lambda: modes)
+
+
+class Reacting(equations.Burgers):
+    """u_t + ∂(u²/2) + cu = 0 with a rate that depends on the range: no maximum principle if c < 0."""
+
+    def __init__(self, reaction, state_set=None):
+        super().__init__(1)
+        self.reaction, self.state_set = as_data(reaction, 1, 1, "reaction")[0], state_set
+
+    @property
+    def stability(self):
+        return equations.Stability(self._by_range, needs_range=True, state_set=self.state_set)
+
+    def _by_range(self, lower, upper):
+        form = equations.GrowthForm(
+            np.array([[-1.0]]), ((float(upper[0] - lower[0]), cosine(0.0)),), np.zeros(1)
+        )
+        return equations.Growth((form,))
+
+
+def test_range_needs_a_maximum_principle_or_a_state_set():
+    grid, modes = TensorGrid((1.0,), 4), np.zeros((4, 1, 4, 4))
+    domain, start = Torus(1.0), 0.5 + sine(PI2, amplitude=0.25)
+    plain = GrowthRate(Problem(Reacting(0.0), domain, start, 1.0), grid, 3)
+    assert plain.rate(SLAB, lambda: modes) == pytest.approx(0.75, rel=1e-6)  # û = 0 and u in [0.25, 0.75]
+    with pytest.raises(ValueError, match="expected a state_set beside needs_range=True, since Reacting"):
+        GrowthRate(Problem(Reacting(-1.0), domain, start, 1.0), grid, 3)
+    known = Reacting(-1.0, (np.array([-3.0]), np.array([3.0])))
+    assert GrowthRate(Problem(known, domain, start, 1.0), grid, 3).rate(SLAB, lambda: modes) == 6.0
 
 
 def test_assumption_of_a_flux_given_by_callables():

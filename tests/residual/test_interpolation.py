@@ -34,14 +34,6 @@ def slab_of(dim, degree, order, smooth=False):
     return semi, bound, list(reconstructed_slabs(nodes, Hermite(7)))[1]
 
 
-def plain(semi, slab):
-    return TimeDefect(slab, semi.grid, True)
-
-
-def filtered(semi, bound, slab):
-    return TimeDefect(slab, semi.grid, True, bound)
-
-
 def in_time(slab, values, slopes, t, derivative=False):
     """Hermite interpolant by divided differences."""
     knots = np.repeat([e.time for e in slab.nodes], 2)
@@ -67,66 +59,86 @@ def test_defect_of_the_rate(dim, degree, order):
         squares = (field**2).reshape(len(t), -1).sum(axis=1)
         return math.sqrt(slab.time.duration * grid.cell_measure * float(weights @ squares))
 
-    own = plain(semi, slab)
-    assert own.rate == pytest.approx(size(tau, semi.grid), rel=1e-9)
-    smooth = bound.field(tau)
-    after = filtered(semi, bound, slab)
-    assert after.rate == pytest.approx(size(smooth, bound.grid), rel=1e-9)
-    assert after.rate <= bound.norms.mean_square * own.rate
+    defect = TimeDefect(slab, semi.grid, bound)
+    assert defect.rate == pytest.approx(size(tau, semi.grid), rel=1e-9)
+    assert defect.filtered_rate == pytest.approx(size(bound.field(tau), bound.grid), rel=1e-9)
+    assert defect.filtered_rate <= bound.norms.mean_square * defect.rate
     moments = tau.reshape(len(t), -1, *semi.grid.cells)[:, 0].reshape(len(t), -1).sum(axis=1)
     mean = math.sqrt(slab.time.duration * float(weights @ moments**2)) * semi.grid.cell_measure
-    assert own.mean == pytest.approx(mean, rel=1e-9)
-    assert after.mean == pytest.approx(mean, rel=1e-9)  # S keeps integrals
+    assert defect.mean == pytest.approx(mean, rel=1e-9)
     slopes = in_time(slab, values, rates, t, derivative=True).reshape(len(t), -1)
     modes = (legendre_values(2, points).T * weights) @ slopes
     expected = np.linalg.norm(modes, axis=1) * math.sqrt(slab.time.duration * semi.grid.cell_measure)
-    np.testing.assert_allclose(own.rates, expected, rtol=1e-9)
+    np.testing.assert_allclose(defect.rates, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("dim", "degree", "order"), [(1, 2, None), (1, 1, 3), (2, 1, 2)])
 def test_modes_in_time_of_the_state(dim, degree, order):
-    """Sizes and slopes of C_a = S c_a exactly, suprema as bounds; those of c_a times the norms of S above."""
+    """Bounds of suprema and slopes of C_a = S c_a: coarse ones, and close ones that are asked for."""
     semi, bound, slab = slab_of(dim, degree, order)
-    own, after = plain(semi, slab), filtered(semi, bound, slab)
     data = [array for e in slab.nodes for array in (e.node.values, e.node.rate)]
-    modes = np.tensordot(slab.value_modes, np.stack(data), 1)
-    for found, fields, grid in ((own, modes, semi.grid), (after, bound.field(modes), bound.grid)):
-        flat = fields.reshape(len(fields), -1)
-        np.testing.assert_allclose(
-            found.sizes, np.linalg.norm(flat, axis=1) * math.sqrt(grid.cell_measure), rtol=1e-10
-        )
-        points, weights = gauss(fields.shape[2] + 1)
-        for i, h in enumerate(grid.spacing):
-            table = legendre_values(fields.shape[2] - 1, points, 1) / h
-            steep = np.moveaxis(np.tensordot(table, fields, axes=(1, 2 + i)), 0, 2 + i) ** 2
-            total = np.tensordot(weights, steep, axes=(0, 2 + i)).reshape(len(fields), -1).sum(axis=1)
-            if found is after:  # slopes are for the filtered ones alone
-                np.testing.assert_allclose(found.slopes[i], np.sqrt(grid.cell_measure * total), rtol=1e-10)
-        sampled, fine = fields, legendre_values(fields.shape[2] - 1, np.linspace(0.0, 1.0, 33))
-        for i in range(dim):
-            sampled = np.moveaxis(np.tensordot(fine, sampled, axes=(1, 2 + i)), 0, 2 + i)
-        sups = np.abs(sampled).reshape(len(fields), -1).max(axis=1)
-        assert np.all(sups <= found.sups * (1.0 + 1e-12))
-        assert np.all(found.sups <= 6.0 * sups)
-    norms = bound.norms
-    assert np.all(after.sizes <= norms.mean_square * own.sizes)
-    for i in range(dim):
-        assert np.all(after.slopes[i] <= norms.slope[i] * own.sizes)
+    fields = bound.field(np.tensordot(slab.value_modes, np.stack(data), 1))
+    sups, slopes, sup_slopes = sizes_of(fields, bound.grid)
+    defect = TimeDefect(slab, semi.grid, bound)
+    close = [1, 4]
+    coarse = {name: getattr(defect.modes, name).copy() for name in ("sups", "slopes", "sup_slopes")}
+    defect.measure(close)
+    defect.measure(close[:1])
+    np.testing.assert_allclose(defect.modes.slopes[close], slopes[close], rtol=1e-10)
+    for name, exact in (("sups", sups), ("slopes", slopes), ("sup_slopes", sup_slopes)):
+        found = getattr(defect.modes, name)
+        assert np.all(exact <= found * (1.0 + 1e-10))
+        others = np.delete(np.arange(len(found)), close)
+        np.testing.assert_array_equal(found[others], coarse[name][others])
+        assert np.all(found <= coarse[name])
+
+
+def sizes_of(fields, grid):
+    """Sampled suprema, exact ‖∂_i·‖ and sampled suprema of ∂_i of every field."""
+    sups, steep = sampled(fields, grid), []
+    slopes = np.empty((len(fields), grid.dim))
+    points, weights = gauss(fields.shape[2] + 1)
+    for i, h in enumerate(grid.spacing):
+        table = legendre_values(fields.shape[2] - 1, points, 1) / h
+        squares = np.moveaxis(np.tensordot(table, fields, axes=(1, 2 + i)), 0, 2 + i) ** 2
+        total = np.tensordot(weights, squares, axes=(0, 2 + i)).reshape(len(fields), -1).sum(axis=1)
+        slopes[:, i] = np.sqrt(grid.cell_measure * total)
+        steep.append(sampled(fields, grid, i))
+    return sups, slopes, np.array(steep).T
+
+
+def sampled(fields, grid, direction=None):
+    """Largest values on a fine lattice of every field, or of one of its derivatives."""
+    for i, h in enumerate(grid.spacing):
+        order = int(i == direction)
+        table = legendre_values(fields.shape[2 + i] - 1, np.linspace(0.0, 1.0, 33), order) / h**order
+        fields = np.moveaxis(np.tensordot(table, fields, axes=(1, 2 + i)), 0, 2 + i)
+    return np.abs(fields).reshape(len(fields), -1).max(axis=1)
+
+
+def test_without_a_filter_nothing_filtered_is_known():
+    semi, _, slab = slab_of(1, 1, 2)
+    defect = TimeDefect(slab, semi.grid)
+    assert defect.rate > 0.0
+    with pytest.raises(ValueError, match="filter: expected a reconstruction, got None"):
+        _ = defect.filtered_rate
 
 
 def test_smooth_data_leave_little_and_blocks_do_not_matter(monkeypatch):
-    semi, _, slab = slab_of(2, 1, 2, smooth=True)
-    whole = plain(semi, slab)
-    assert whole.rate < 1e-8 * whole.rates[0]
-    *_, rough = slab_of(2, 1, 2)
-    assert plain(semi, rough).rate > plain(semi, rough).rates[0]
+    semi, bound, slab = slab_of(2, 1, 2, smooth=True)
+    smooth = TimeDefect(slab, semi.grid, bound)
+    assert smooth.rate < 1e-8 * smooth.rates[0]
+    *_, slab = slab_of(2, 1, 2)
+    rough = TimeDefect(slab, semi.grid, bound)
+    assert rough.rate > rough.rates[0]
+    found = rough.rate, rough.filtered_rate, rough.rates, rough.modes
     monkeypatch.setattr("stfem.residual.interpolation._CELLS", 3)
-    blocks = plain(semi, rough)
-    monkeypatch.undo()
-    whole = plain(semi, rough)
-    assert blocks.rate == pytest.approx(whole.rate, rel=1e-13)
-    for name in ("sizes", "sups", "slopes", "rates"):
-        np.testing.assert_allclose(getattr(blocks, name), getattr(whole, name), rtol=1e-13)
+    monkeypatch.setattr("stfem.residual.interpolation._GROUP", 1)
+    blocks = TimeDefect(slab, semi.grid, bound)
+    for value, again in zip(found[:3], (blocks.rate, blocks.filtered_rate, blocks.rates), strict=True):
+        np.testing.assert_allclose(again, value, rtol=1e-13)
+    for name in ("sups", "slopes", "sup_slopes"):
+        np.testing.assert_allclose(getattr(blocks.modes, name), getattr(found[3], name), rtol=1e-13)
 
 
 STENCILS = [

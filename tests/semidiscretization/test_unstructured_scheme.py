@@ -8,7 +8,7 @@ from stfem import Box, Dirichlet, Domain, Problem, Torus, TotalFlux
 from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem
 from stfem.fluxes import flux_engquist_osher, flux_rusanov, flux_upwind
 from stfem.semidiscretization import Semidiscretization, UnstructuredSemidiscretization, semidiscretize
-from stfem.timestepping import DORMAND_PRINCE5, RK4, SSPRK22
+from stfem.timestepping import DORMAND_PRINCE5, RK4, SSPRK22, default_stepper
 
 ALL = pytest.mark.parametrize("kind", list(KINDS))
 VELOCITY = (1.0, 0.3, -0.2)
@@ -96,6 +96,19 @@ def test_steps_within_the_limit_are_stable(kind, degree, tableau):
         step = 0.8 * tableau.stable_step(semi.transport_spectrum) / rate
         assert np.abs(tableau.stability_function(step * eigenvalues)).max() <= 1.0 + 1e-9
         assert np.abs(tableau.stability_function(6.0 * step * eigenvalues)).max() > 1.0
+
+
+@pytest.mark.parametrize("degree", [1, 3, 4])
+def test_steps_are_stable_on_cells_that_are_almost_folded(degree):
+    mesh = box_mesh("quadrilateral", 4, 0.35)
+    velocity = np.random.default_rng(0).normal(size=2)
+    problem = Problem(AdvectionDiffusion(tuple(velocity)), Domain(mesh, {}, periodic=(0, 1)), 0.0, 1.0)
+    semi = UnstructuredSemidiscretization(problem, None, degree, flux_upwind)
+    matrix = semi.linearise(0.0, np.zeros(semi.shape)).matrix.toarray()
+    eigenvalues = np.linalg.eigvals(matrix / np.repeat(semi.mesh.cell_measures, semi.shape[1])[:, None])
+    tableau = default_stepper(degree, False).tableau
+    step = 0.8 * tableau.stable_step(semi.transport_spectrum) / semi.convective_rate(np.ones(semi.shape))
+    assert np.abs(tableau.stability_function(step * eigenvalues)).max() <= 1.0 + 1e-9
 
 
 @ALL

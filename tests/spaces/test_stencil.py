@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stfem.meshes import TensorGrid
-from stfem.spaces.stencil import Stencil, apply_along, apply_term
+from stfem.spaces.stencil import Stencil, TermRows, apply_along, apply_term
 from stfem.spaces.tensor import norm_l2_sq, point_coordinates, refined, values_at, weighted_gauss
 
 
@@ -65,6 +65,22 @@ def test_directions_do_not_mix():
     np.testing.assert_allclose(
         apply_term(term, field, 3), other.apply(stencil.apply(field, 0, 3), 1, 3), atol=1e-12
     )
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+@pytest.mark.parametrize("directions", [(0,), (1,), (0, 1), (0, 1, 2)])
+def test_rows_after_rows_are_the_whole(directions, pieces):
+    """In order with kept neighbours, over the end of the torus, backwards, again, and with gaps."""
+    field = np.random.default_rng(14).normal(size=(3, 2, 2, 2, 7, 3, 2))
+    term = tuple((i, random_stencil(15 + i, (-2, 0, 1), 2, 2, pieces)) for i in directions)
+    whole = field
+    for i, stencil in reversed(term):
+        whole = stencil.apply(whole, i, 3)
+    first = pieces if 0 in directions else 1
+    applied = TermRows(term, field, 3)
+    for start, stop in ((0, 2), (2, 5), (5, 7), (6, 7), (0, 7), (1, 2), (1, 2), (4, 6), (3, 5)):
+        expected = whole[..., start * first : stop * first, :, :]
+        np.testing.assert_allclose(applied(slice(start, stop)), expected, atol=1e-12)
 
 
 def test_composition_and_scaling():

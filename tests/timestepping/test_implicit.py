@@ -109,6 +109,14 @@ def test_failure_tells_the_residual():
         ImplicitRungeKutta(RADAU5).step(ode, 0.0, np.array([1.0]), 1.0, None)
 
 
+@pytest.mark.parametrize("stepper", STEPPERS, ids=repr)
+@pytest.mark.parametrize("force", [0.0, 1e-40, 1.0])
+def test_nonlinear_runs_may_start_from_nothing(stepper, force):
+    ode = Dense(lambda t, u: force - u**3, lambda t, u: np.diag(-3.0 * u**2), False)
+    value = last(ode, stepper, np.zeros(2), 0.1, 2)
+    np.testing.assert_allclose(value, 0.1 * force, rtol=2e-3)
+
+
 def test_jacobians_are_few():
     for stepper in STEPPERS[2:]:
         ode, exact = logistic()

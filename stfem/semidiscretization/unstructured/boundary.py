@@ -19,12 +19,18 @@ __all__ = ["BoundaryFacets", "FixedInTime", "boundary_facets"]
 
 #: Normal velocity, relative to the largest velocity, from which on a flow counts as entering.
 _ENTERING = 1e-10
-#: Step of differences in time: their error and that of rounding are about 1e-11.
-_TIME_STEP = 1e-5
 
 
 class FixedInTime:
-    """Values of data at fixed points, kept where they do not depend on time."""
+    """Values of data at fixed points, kept where they do not depend on time.
+
+    Attributes
+    ----------
+    time_step
+        Step of differences, where a rate of change is asked for that is not known exactly.
+    """
+
+    time_step = 1e-5
 
     def __init__(self, data: Sequence[Data], x: Array) -> None:
         self._data, self._x = data, x
@@ -51,7 +57,7 @@ class FixedInTime:
         try:
             return datum.time_derivative()(self._x, t)
         except TypeError:
-            h = _TIME_STEP * max(1.0, abs(t))
+            h = self.time_step
             now, soon, later = (datum(self._x, t + k * h) for k in range(3))
             return np.asarray((4.0 * soon - later - 3.0 * now) / (2.0 * h))
 

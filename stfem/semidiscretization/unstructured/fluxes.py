@@ -1,4 +1,4 @@
-"""The fluxes of a linear scheme in cells and on facets, from which fluxes in H(div) are made (T2.1, T5)."""
+"""The fluxes of a linear scheme in cells and on facets, from which fluxes in H(div) are made (T2.1)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ class SchemeFluxes:
     ----------
     convection, diffusion
         The two parts of the scheme.
+    duration
+        Time in which boundary data change: 1e-5 of it is the step of differences where their rates are not
+        known exactly.
 
     Attributes
     ----------
@@ -38,7 +41,7 @@ class SchemeFluxes:
         For equations that are not linear.
     """
 
-    def __init__(self, convection: Convection, diffusion: Diffusion) -> None:
+    def __init__(self, convection: Convection, diffusion: Diffusion, duration: float = 1.0) -> None:
         if not convection.equation.linear:
             raise TypeError(f"equation: expected a linear one, got {type(convection.equation).__name__}")
         self.space, equation = convection.space, convection.equation
@@ -49,6 +52,8 @@ class SchemeFluxes:
         self._rule, self._traces = CellRule(self.space, order), FacetTraces(self.space, order)
         parameters = self._traces.parameters
         self._boundary = boundary_facets(self.space.mesh, diffusion.conditions, equation, parameters)
+        for part in (*self._boundary, *self._convection.boundary):
+            part.g.time_step *= duration
 
     def convective(self, t: float, u: Array, rate: bool = False) -> tuple[Array, Array]:
         """f(u) in the cells ``(d, m, Q, C)``, and the numerical flux ``(m, Q, F)``."""

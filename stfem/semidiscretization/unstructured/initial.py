@@ -1,4 +1,4 @@
-"""Initial values by equation projection (T5)."""
+"""Initial values by equation projection: the first rate of change is accurate, too."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["EquationProjection"]
 class EquationProjection:
     """U_0 with U_0 − τF(0, U_0) = P_h( u_0 − τ ∂_tu(0) ), F = H + P and τ the final time.
 
-    For linear equations. The L² projection has the smaller error, but F_0 = F(0, U_0) can be far from ∂_tu(0) where diffusion is
-    large; reconstructions in time use both. The initial value must meet the boundary conditions, or U_0 has
-    layers at the boundary.
+    For linear equations. The L² projection has the smaller error, but its F(0, U_0) can be far from ∂_tu(0)
+    where diffusion is large, and reconstructions in time use both. The initial value must meet the boundary
+    conditions, or U_0 has layers at the boundary.
 
     Parameters
     ----------

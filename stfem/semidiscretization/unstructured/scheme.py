@@ -147,7 +147,7 @@ class UnstructuredSemidiscretization:
     @cached_property
     def fluxes(self) -> SchemeFluxes:
         """Fluxes in cells and on facets, of a linear scheme."""
-        return SchemeFluxes(self.convection, self.diffusion)
+        return SchemeFluxes(self.convection, self.diffusion, self.problem.final_time)
 
     @property
     def transport_spectrum(self) -> NDArray[np.complex128]:

@@ -92,6 +92,10 @@ class Linearisation:
         self.matrix, self._pattern = matrix, pattern
         self._factors: dict[complex, Factorisation] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        # factors cannot be copied; they are made again when asked for
+        return {**self.__dict__, "_factors": {}}
+
     def apply(self, u: Array) -> Array:
         """J u."""
         return from_vector(self.matrix @ to_vector(u), u.shape) / self._pattern.mesh.cell_measures

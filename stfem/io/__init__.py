@@ -1,0 +1,29 @@
+"""Files: solutions and estimates to be read again, for programs that draw them, and for scikit-fem."""
+
+from stfem.io.cells import HEXAHEDRON, LINE, QUADRILATERAL, TETRAHEDRON, TRIANGLE, Cells, Shape
+from stfem.io.levels import RecordedLevels
+from stfem.io.saving import load_estimate, load_solution, save_estimate, save_solution
+from stfem.io.scikit_fem import LegendreElement, SkfemField, from_skfem, to_skfem
+from stfem.io.vtk import write_cells, write_vtk, write_vtk_series
+
+__all__ = [
+    "load_estimate",
+    "load_solution",
+    "save_estimate",
+    "save_solution",
+    "write_cells",
+    "write_vtk",
+    "write_vtk_series",
+    "Cells",
+    "Shape",
+    "LINE",
+    "TRIANGLE",
+    "QUADRILATERAL",
+    "TETRAHEDRON",
+    "HEXAHEDRON",
+    "from_skfem",
+    "to_skfem",
+    "LegendreElement",
+    "RecordedLevels",
+    "SkfemField",
+]

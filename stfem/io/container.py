@@ -1,0 +1,178 @@
+"""Files of stfem: an npz archive of plain arrays, and among them a text (JSON) that says what they are.
+
+Nothing in such a file is executed when it is read: no pickles. The text, the array ``stfem``, is a mapping
+with the entries ``version``, ``kind`` and ``content``. In the latter
+
+- a mapping appears as ``{"mapping": {…}}``, a tuple as ``{"tuple": […]}``,
+- an infinite number or NaN as ``{"float": "inf"}``,
+- an array or a number of numpy as ``{"array": name}`` or ``{"number": name}``, which is another array of the
+  archive.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["FORMAT_VERSION", "read", "write", "written_at_once"]
+
+#: Raised by one whenever older versions of this module could not read what is written.
+FORMAT_VERSION = 1
+SUFFIX = ".npz"
+_TEXT = "stfem"
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError, TypeError, ValueError)
+
+
+def write(path: str | Path, kind: str, content: Mapping[str, Any]) -> Path:
+    """Write numbers, strings, arrays, and sequences and mappings of these; an existing file is replaced.
+
+    The file appears under its name when it is complete, or not at all.
+
+    Parameters
+    ----------
+    path
+        Name that ends in .npz, in an existing folder.
+    kind
+        What the content is, in one word.
+    content
+        Keys of mappings are strings.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+
+    Raises
+    ------
+    ValueError
+        For another ending.
+    TypeError
+        For content of another type.
+    OSError
+        Where the file cannot be written.
+    """
+    target = Path(path)
+    if target.suffix != SUFFIX:
+        raise ValueError(f"path: expected a file name that ends in {SUFFIX}, got {str(path)!r}")
+    arrays: dict[str, Any] = {}
+    text = {"version": FORMAT_VERSION, "kind": kind, "content": _encoded(content, arrays)}
+    arrays[_TEXT] = np.array(json.dumps(text, ensure_ascii=False, allow_nan=False))
+    with written_at_once(target) as unfinished:
+        np.savez(unfinished, **arrays)
+    return target
+
+
+def read(path: str | Path, kind: str) -> dict[str, Any]:
+    """Read what `write` has written, whatever the file is called now.
+
+    Raises
+    ------
+    ValueError
+        For a file of something else or of another kind, for a newer version of the format, and for a file
+        that is damaged (every part of the archive has a checksum).
+    OSError
+        Where the file cannot be read.
+    """
+    with Path(path).open("rb") as stream:
+        start = stream.read(4)
+        stream.seek(0)
+        if start != b"PK\x03\x04":
+            raise ValueError(f"{path}: expected a file that stfem has saved, got something else")
+        try:
+            with np.load(stream, allow_pickle=False) as archive:
+                text: Any = json.loads(str(archive[_TEXT])) if _TEXT in archive.files else None
+                misfit = _misfit(text, kind)
+                if misfit is None:
+                    arrays = {name: archive[name] for name in archive.files if name != _TEXT}
+                    content = _decoded(text["content"], arrays)
+                    if not isinstance(content, dict):
+                        raise TypeError(f"content: expected a mapping, got {type(content).__name__}")
+                    return content
+        except _BROKEN as error:
+            raise ValueError(f"{path}: expected a whole file, got a damaged one ({error})") from error
+    raise ValueError(f"{path}: {misfit}")
+
+
+def _misfit(text: Any, kind: str) -> str | None:
+    """Why a file with this text is not the right one."""
+    if text is None:
+        return "expected a file that stfem has saved, got another archive of arrays"
+    if text["version"] > FORMAT_VERSION:
+        return (
+            f"expected at most version {FORMAT_VERSION} of the file format, got {text['version']}: "
+            "a newer stfem has saved it and can read it"
+        )
+    return None if text["kind"] == kind else f"expected a saved {kind}, got a saved {text['kind']}"
+
+
+def _encoded(value: Any, arrays: dict[str, Any]) -> Any:
+    """What JSON knows in place of a value; arrays go to `arrays`."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.dtype.kind not in "biufc":
+            raise TypeError(f"expected numbers, got an array of {value.dtype}")
+        name = f"array{len(arrays)}"
+        arrays[name] = value
+        return {"array" if isinstance(value, np.ndarray) else "number": name}
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise TypeError(f"expected a mapping with strings as keys, got {list(value)}")
+        return {"mapping": {key: _encoded(entry, arrays) for key, entry in value.items()}}
+    if isinstance(value, (tuple, list)):
+        entries = [_encoded(entry, arrays) for entry in value]
+        return {"tuple": entries} if isinstance(value, tuple) else entries
+    raise TypeError(f"expected numbers, strings, arrays, sequences and mappings, got {type(value).__name__}")
+
+
+def _decoded(text: Any, arrays: Mapping[str, Any]) -> Any:
+    """The value behind what JSON knows."""
+    if isinstance(text, list):
+        return [_decoded(entry, arrays) for entry in text]
+    if not isinstance(text, dict):
+        return text
+    ((tag, inner),) = text.items()
+    if tag == "mapping":
+        return {key: _decoded(entry, arrays) for key, entry in inner.items()}
+    if tag == "tuple":
+        return tuple(_decoded(entry, arrays) for entry in inner)
+    if tag == "float":
+        return float(inner)
+    return arrays[inner] if tag == "array" else arrays[inner][()]
+
+
+@contextmanager
+def written_at_once(target: Path) -> Iterator[Path]:
+    """An empty file beside `target`, of the same ending, that takes its name and place once it is written.
+
+    Raises
+    ------
+    OSError
+        Naming `target`, where nothing can be written there.
+    """
+    final = Path(os.path.realpath(target))  # a link stays one
+    unfinished = final.with_name(f".{secrets.token_hex(4)}-{final.name}")
+    try:
+        unfinished.touch(exist_ok=False)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    try:
+        yield unfinished
+        with unfinished.open("rb") as stream:
+            os.fsync(stream.fileno())  # or a power failure leaves the name without the content
+        unfinished.replace(final)
+    finally:
+        unfinished.unlink(missing_ok=True)

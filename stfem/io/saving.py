@@ -1,0 +1,140 @@
+"""Solutions and estimates in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from stfem.estimators import Estimate
+from stfem.fluxes import ConvectiveFlux, InteriorPenalty
+from stfem.io import container
+from stfem.io.scheme import RECIPES, describe_flux, describe_penalty, describe_stepper
+from stfem.meshes.grid import TensorGrid
+from stfem.problems import Problem
+from stfem.problems import fingerprint as problems
+from stfem.problems.domain import torus_of
+from stfem.problems.fingerprint import Recipe, difference, fingerprint, functions_in, rebuild
+from stfem.semidiscretization import Semidiscretization, on_torus
+from stfem.solution import Solution
+from stfem.timestepping import Node, Stepper
+
+__all__ = ["load_estimate", "load_solution", "save_estimate", "save_solution"]
+
+T = TypeVar("T")
+_SOLUTION = {
+    *("problem", "cells", "degree", "flux", "penalty"),
+    *("stepper", "dt", "initial", "values", "stored"),
+}
+
+
+def save_solution(solution: Solution, path: str | Path) -> Path:
+    """Write a solution, how it was computed, and its history if it is stored; see `Solution.save`."""
+    semi, equation = on_torus(solution.semidiscretization, "save"), solution.problem.equation
+    content = {
+        "problem": fingerprint(solution.problem),
+        "cells": semi.grid.cells,
+        "degree": semi.degree,
+        "flux": describe_flux(semi.flux, equation),
+        "penalty": describe_penalty(semi.penalty, equation, semi.grid, semi.degree),
+        "stepper": describe_stepper(solution.stepper),
+        "dt": solution.dt,
+        "initial": solution.initial,
+        "values": solution.values,
+        "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
+    }
+    return container.write(path, "solution", content)
+
+
+def load_solution(
+    path: str | Path,
+    problem: Problem | None = None,
+    *,
+    flux: ConvectiveFlux | None = None,
+    penalty: InteriorPenalty | None = None,
+    stepper: Stepper | None = None,
+) -> Solution:
+    """Read what `save_solution` has written; see `Solution.load`."""
+    if problem is not None and not isinstance(problem, Problem):
+        raise TypeError(f"problem: expected a Problem, got {problem!r}")
+    saved = container.read(path, "solution")
+    _check_entries(path, saved, _SOLUTION, _SOLUTION)
+    cells, degree = saved["cells"], saved["degree"]
+    chosen = partial(_chosen, path, saved)
+    problem = chosen("problem", problem, fingerprint, problems.RECIPES)
+    equation, grid = problem.equation, TensorGrid(torus_of(problem.domain, "load").lengths, cells)
+    flux = chosen("flux", flux, lambda given: describe_flux(given, equation), RECIPES)
+    penalty = chosen(
+        "penalty", penalty, lambda given: describe_penalty(given, equation, grid, degree), RECIPES
+    )
+    stepper = chosen("stepper", stepper, describe_stepper, RECIPES)
+    semidiscretization = Semidiscretization(problem, cells, degree, flux, penalty)
+    initial, values = saved["initial"], saved["values"]
+    levels = [initial, values, *(node[name] for node in saved["stored"] or () for name in ("values", "rate"))]
+    for array in levels:
+        if np.shape(array) != semidiscretization.shape:
+            raise ValueError(
+                f"{path}: expected coefficients of shape {semidiscretization.shape}, got {np.shape(array)}"
+            )
+    stored = None if saved["stored"] is None else tuple(map(_node, saved["stored"]))
+    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, stored)
+
+
+def _chosen(
+    path: str | Path,
+    saved: Mapping[str, Any],
+    name: str,
+    given: T | None,
+    described: Callable[[T], Any],
+    recipes: Mapping[str, Recipe],
+) -> T:
+    """What was given, if it is what was saved; made again from its description if nothing was given."""
+    description = saved[name]
+    if given is not None:
+        misfit = difference(description, described(given), name)
+        if misfit is not None:
+            raise ValueError(f"{path}: the solution was computed with something else: {misfit}")
+        return given
+    functions = list(functions_in(description, name, recipes))
+    if functions:
+        raise ValueError(
+            f"{path}: expected load(path, {name}=…), got no {name}: files hold no functions and classes "
+            f"of your own, here {', '.join(functions)}"
+        )
+    try:
+        made: T = rebuild(description, recipes)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: expected a description of the {name}, got another ({error!r})") from error
+    return made
+
+
+def _check_entries(path: str | Path, saved: Mapping[str, Any], needed: set[str], known: set[str]) -> None:
+    if not needed <= saved.keys() <= known:
+        raise ValueError(f"{path}: expected the entries {', '.join(sorted(known))}, got {', '.join(saved)}")
+
+
+def _node(saved: Mapping[str, Any]) -> Node:
+    for name in ("values", "rate"):
+        saved[name].flags.writeable = False
+    return Node(**saved)
+
+
+def save_estimate(estimate: Estimate, path: str | Path) -> Path:
+    """Write all fields of an estimate; see `Estimate.save`."""
+    content = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
+    return container.write(path, "estimate", content)
+
+
+def load_estimate(path: str | Path) -> Estimate:
+    """Read what `save_estimate` has written; see `Estimate.load`."""
+    saved = container.read(path, "estimate")
+    known = {entry.name: entry for entry in fields(Estimate)}
+    needed = {
+        name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
+    }
+    _check_entries(path, saved, needed, {*known})
+    return Estimate(**saved)

@@ -1,0 +1,256 @@
+"""What a problem is, in numbers: enough to make it again where it is made of data, or to know it again.
+
+A description consists of None, truth values, numbers, strings, lists, arrays, and mappings whose entry ``is``
+names what they describe. Functions are described by samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import Polynomial as Powers
+
+from stfem.data import Approximated, Constant, Data, Polynomial, Trigonometric
+from stfem.data.base import Array
+from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem, Equation, ScalarConservationLaw
+from stfem.problems.domain import Torus, torus_of
+from stfem.problems.exact import ExactData
+from stfem.problems.problem import Problem
+
+__all__ = ["Recipe", "Sampler", "describe", "difference", "fingerprint", "functions_in", "rebuild"]
+
+#: Relative difference of numbers that another machine may cause.
+TOLERANCE = 1e-12
+_POINTS = 64
+#: Fractional parts of multiples of these fill an interval evenly, and a cube together.
+_IRRATIONAL = np.sqrt([2.0, 3.0, 5.0])
+_STATES = 16
+
+#: Values of a function of (x, t), any leading axes, at the points and times of a sample.
+Sampler = Callable[[Callable[..., Array]], Array]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How objects of one class are made again.
+
+    Attributes
+    ----------
+    make
+        The class; objects of derived classes are others. Or a function that makes them.
+    arguments
+        For each argument of its constructor a function that finds it in an object.
+    complete
+        Whether these arguments are all there is to an object.
+    """
+
+    make: Callable[..., Any]
+    arguments: Mapping[str, Callable[[Any], object]]
+    complete: Callable[[Any], bool] = lambda value: True
+
+    @classmethod
+    def of(cls, make: type, *attributes: str, complete: Callable[[Any], bool] | None = None) -> Recipe:
+        """Arguments that are attributes: "name", or "argument=attribute" where the two differ."""
+        pairs = [name.split("=") for name in attributes]
+        arguments = {pair[0]: attrgetter(pair[-1]) for pair in pairs}
+        return cls(make, arguments) if complete is None else cls(make, arguments, complete)
+
+
+def _given_gradient(problem: Problem) -> object:
+    """∇u where it was given, not derived from u."""
+    return None if isinstance(problem.exact_gradient, ExactData) else problem.exact_gradient
+
+
+#: What a file can hold of a problem.
+RECIPES = {
+    "constant": Recipe.of(Constant, "value", "dim"),
+    "polynomial": Recipe.of(Polynomial, "coefficients"),
+    "trigonometric": Recipe.of(Trigonometric, "wavevectors", "frequencies", "amplitudes"),
+    "approximated": Recipe.of(Approximated, "approximation", "error_sup", "function"),
+    "exact data": Recipe.of(ExactData, "entries", "decay"),
+    "powers": Recipe.of(Powers, "coef"),
+    "advection–diffusion": Recipe.of(AdvectionDiffusion, "velocity", "diffusion", "reaction", "divergence"),
+    "scalar conservation law": Recipe.of(
+        ScalarConservationLaw,
+        "flux=fluxes",
+        "dim",
+        "diffusion",
+        complete=lambda law: all(isinstance(flux, Powers) for flux in law.fluxes),
+    ),
+    "Burgers": Recipe.of(Burgers, "dim", "diffusion"),
+    "diffusive p-system": Recipe.of(DiffusivePSystem, "diffusion", "dim", "lower", "upper"),
+    "torus": Recipe.of(Torus, "lengths"),
+    "problem": Recipe(
+        Problem,
+        {
+            **{
+                name: attrgetter(name)
+                for name in ("equation", "domain", "initial", "final_time", "source", "exact")
+            },
+            "exact_gradient": _given_gradient,
+        },
+    ),
+}
+
+
+def fingerprint(problem: Problem) -> dict[str, Any]:
+    """Description of a problem: exact for numbers, `Data` and shipped equations, samples of all else.
+
+    Functions are sampled at 64 points spread over the torus, at the start, in between and at the final time;
+    equations of a user's own at random states.
+    """
+    x = np.outer(_IRRATIONAL[: problem.domain.dim], np.arange(1, _POINTS + 1)) % 1.0
+    x *= np.reshape(torus_of(problem.domain, "fingerprint").lengths, (-1, 1))
+    times = (0.0, 0.41 * problem.final_time, problem.final_time)
+
+    def sampled(function: Callable[..., Array]) -> Array:
+        return np.stack([function(x, t) for t in times])
+
+    result: dict[str, Any] = describe(problem, RECIPES, sampled)
+    return result
+
+
+def _unsampled(function: Callable[..., Array]) -> Array:
+    raise TypeError(f"expected something that can be described, got {function!r}")
+
+
+def describe(value: Any, recipes: Mapping[str, Recipe], sampled: Sampler = _unsampled) -> Any:
+    """Description of an object.
+
+    Parameters
+    ----------
+    value
+        A number, string, array or sequence of these, an object that has a recipe, data, an equation, or a
+        function of (x, t).
+    recipes
+        By name.
+    sampled
+        Takes samples of data and functions without a recipe.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return [describe(entry, recipes, sampled) for entry in value]
+    for name, recipe in recipes.items():
+        if type(value) is recipe.make and recipe.complete(value):
+            entries = {key: find(value) for key, find in recipe.arguments.items()}
+            return {"is": name, **{key: describe(e, recipes, sampled) for key, e in entries.items()}}
+    if isinstance(value, Data):
+        return {"is": "function", "varies": value.time_dependent, "values": sampled(value)}
+    if isinstance(value, Equation):
+        return _sampled_equation(value, recipes, sampled)
+    if callable(value):
+        return {"is": "function", "values": sampled(value)}
+    raise TypeError(f"expected something that can be described, got {type(value).__name__}")
+
+
+def _sampled_equation(equation: Equation, recipes: Mapping[str, Recipe], sampled: Sampler) -> dict[str, Any]:
+    """Facts, and values at random states, of an equation of a user's own."""
+    rng = np.random.default_rng(17)
+    u, v = (equation.probe_states(rng, _STATES) for _ in range(2))
+    x = np.outer(_IRRATIONAL[: equation.dim], np.arange(1, _STATES + 1)) % 1.0
+    directions = range(equation.dim)
+    stability = equation.stability
+    growth = stability.growth(u.min(axis=1), u.max(axis=1))
+    facts = ("dim", "components", "diffusion", "diffused", "reaction", "linear", "isotropic", "flux_degree")
+    parts = {
+        "name": type(equation).__name__,
+        **{name: getattr(equation, name) for name in facts},
+        "flux": np.stack([equation.flux(u, x, 0.37, i) for i in directions]),
+        "jacobian_product": np.stack([equation.jacobian_product(u, v, x, 0.37, i) for i in directions]),
+        "wave_speed": np.stack([equation.wave_speed(u, x, 0.37, i) for i in directions]),
+        "error_factor": stability.error_factor,
+        "growth": [[form.gradient, form.data, form.source] for form in growth.forms],
+    }
+    return {"is": "own equation", **{key: describe(part, recipes, sampled) for key, part in parts.items()}}
+
+
+def rebuild(description: Any, recipes: Mapping[str, Recipe] = RECIPES) -> Any:
+    """The object behind a description without functions, see `functions_in`.
+
+    Raises
+    ------
+    KeyError
+        For something that has no recipe.
+    """
+    if isinstance(description, list):
+        return [rebuild(entry, recipes) for entry in description]
+    if not isinstance(description, Mapping):
+        return description
+    recipe = recipes[description["is"]]
+    return recipe.make(**{name: rebuild(description[name], recipes) for name in recipe.arguments})
+
+
+def functions_in(description: Any, name: str, recipes: Mapping[str, Recipe] = RECIPES) -> Iterator[str]:
+    """Names of the parts of a description that cannot be made again."""
+    if isinstance(description, list):
+        for i, entry in enumerate(description):
+            yield from functions_in(entry, f"{name}[{i}]", recipes)
+    elif isinstance(description, Mapping):
+        if description["is"] not in recipes:
+            yield name
+        else:
+            for key, entry in description.items():
+                yield from functions_in(entry, f"{name}.{key}", recipes)
+
+
+def difference(expected: Any, got: Any, name: str) -> str | None:
+    """Where two descriptions differ first, as a sentence; None where they agree up to `TOLERANCE`."""
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        if expected["is"] == got["is"] and expected.keys() == got.keys():
+            pairs = [(expected[key], got[key], f"{name}.{key}") for key in expected if key != "is"]
+            return _first_difference(pairs)
+    elif isinstance(expected, list) and isinstance(got, list):
+        if len(expected) == len(got):
+            names = [f"{name}[{i}]" for i in range(len(got))]
+            return _first_difference(list(zip(expected, got, names, strict=True)))
+    elif _numeric(expected) and _numeric(got):
+        return _numeric_difference(expected + 0.0, got + 0.0, name)
+    elif type(expected) is type(got) and expected == got:
+        return None
+    return f"{name}: expected {_short(expected)}, got {_short(got)}"
+
+
+def _first_difference(pairs: list[tuple[Any, Any, str]]) -> str | None:
+    found = (difference(*pair) for pair in pairs)
+    return next((sentence for sentence in found if sentence is not None), None)
+
+
+def _numeric(value: Any) -> bool:
+    return isinstance(value, (int, float, np.ndarray))
+
+
+def _numeric_difference(expected: Array | float, got: Array | float, name: str) -> str | None:
+    expected, got = np.asarray(expected), np.asarray(got)
+    if expected.shape != got.shape:
+        return f"{name}: expected an array of shape {expected.shape}, got {got.shape}"
+    scale = np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected))
+    wrong = ~np.isclose(expected, got, rtol=0.0, atol=TOLERANCE * scale, equal_nan=True)
+    if not wrong.any():
+        return None
+    return f"{name}: expected {expected[wrong][0]:.14g}, got {got[wrong][0]:.14g}"
+
+
+def _short(value: Any) -> str:
+    """A description in one word or number."""
+    if isinstance(value, Mapping):
+        return f"a {value['is']}" if value["is"] == "function" else str(value["is"])
+    if isinstance(value, list):
+        return f"{len(value)} entries"
+    return "numbers" if isinstance(value, np.ndarray) else str(value)
