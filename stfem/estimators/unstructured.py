@@ -12,7 +12,7 @@ from stfem.estimators.bound import BoundState, Choice
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
 from stfem.meshes.quadrature import Array
-from stfem.problems import Problem
+from stfem.problems import Problem, UnsupportedDomainError
 from stfem.reconstruction import Hermite, Lagrange
 from stfem.reconstruction.unstructured import (
     MeshReconstruction,
@@ -69,6 +69,8 @@ class MeshEstimator:
     lifted: tuple[str, ...] = ()
     initial_error: float | None = None
 
+    on_meshes = True
+
     def __post_init__(self) -> None:
         if not self.reconstructions:
             raise ValueError("reconstructions: expected at least one, got none")
@@ -80,12 +82,14 @@ class MeshEstimator:
 
         Raises
         ------
-        ValueError, TypeError
+        ValueError, TypeError, UnsupportedDomainError
             For fewer than two nodes, problems outside of the class above, and a scheme on a torus.
         """
         if not isinstance(semidiscretization, UnstructuredSemidiscretization):
             name = type(semidiscretization.problem.domain).__name__
-            raise TypeError(f"MeshEstimator: expected a problem on a Box or Domain, got one on a {name}")
+            raise UnsupportedDomainError(
+                f"MeshEstimator: expected a problem on a Box or Domain, got one on a {name}"
+            )
         problem = semidiscretization.problem
         streams = tee(every(nodes, self.spacing), len(self.reconstructions))
         passes = []

@@ -14,8 +14,10 @@ from stfem.reconstruction.node import (
 from stfem.reconstruction.siac import BoundSiac, Siac
 from stfem.reconstruction.slab import ReconstructedSlab, combine, reconstructed_slabs
 from stfem.reconstruction.transfer import prolong, restrict
+from stfem.reconstruction.unstructured import Averaging, TwoStage, TwoStageMixed, VertexPatches
 
 __all__ = [
+    "Averaging",
     "BoundReconstruction",
     "BoundSiac",
     "Hermite",
@@ -26,6 +28,9 @@ __all__ = [
     "RowReconstruction",
     "Siac",
     "SiacFilteredGradient",
+    "TwoStage",
+    "TwoStageMixed",
+    "VertexPatches",
     "combine",
     "filter_stencil",
     "initial_corrected",

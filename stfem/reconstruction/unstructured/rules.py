@@ -38,11 +38,12 @@ class LocalRule(ABC):
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> LocalReconstruction:
         """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
+        fluxes = semidiscretization.fluxes  # refuses equations that are not linear
         values = boundary_values(semidiscretization, lifted)
         return LocalReconstruction(
             self.nodal(semidiscretization.space, values.facets),
             semidiscretization.diffusion.matrix_of_cells,
-            semidiscretization.fluxes,
+            fluxes,
             values,
             insulated_facets(parts_of(semidiscretization.problem, semidiscretization.mesh)),
         )
