@@ -124,6 +124,26 @@ def test_outflow(condition, eps):
     check(stfem.estimate(solution, MeshEstimator((TwoStage(),))))
 
 
+@pytest.mark.parametrize("periodic", [(), (0,)])
+def test_errors_decay_with_the_poincare_rate(periodic):
+    """The slowest mode, e^{−λt} for ever: the final bound follows it down."""
+    rate = PI**2 * (1.0 if periodic else 2.0)
+
+    def exact(x, t=0.0):
+        return np.exp(-rate * t) * np.sin(PI * x[1]) * (1.0 if periodic else np.sin(PI * x[0]))
+
+    walls = ("bottom", "top") if periodic else ("left", "right", "bottom", "top")
+    domain = Domain(moved("triangles", 4).with_defaults(), dict.fromkeys(walls, Dirichlet(0.0)), periodic)
+    equation = AdvectionDiffusion((0.0, 0.0), 1.0)
+    finals = []
+    for time in (0.1, 0.5):
+        problem = Problem(equation, domain, exact, time, exact=exact)
+        result = stfem.certify(problem, degree=1, dt=0.01, stepper=ImplicitRungeKutta(RADAU5))
+        check(result)
+        finals.append(result.bound_final)
+    assert finals[1] < 0.1 * finals[0]
+
+
 def test_diffusion_that_jumps():
     """A stationary kink in an interface: D u' is the same on both sides."""
     mesh = skfem.MeshLine(np.linspace(0.0, 1.0, 9)).with_subdomains(

@@ -86,6 +86,8 @@ class MeshResidual:
         self.weights = weights[:, None] * mesh.cell_map(self.points).determinant
         self.weights = np.broadcast_to(self.weights, (len(weights), mesh.size))
         self.ways = tuple(self._possible_ways())
+        #: ∫‖D^{1/2}∇z‖² so far, z the lifted oscillation of the boundary data.
+        self.missed_flux_sq = 0.0
         data = (*equation.velocity, equation.reaction)
         constant = mesh.affine and all(entry.constant for entry in data)
         self.modal = ModalTerms(equation, reconstruction, self.diffusion) if constant else None
@@ -131,9 +133,11 @@ class MeshResidual:
         totals, sizes = self._by_points(slab) if self.modal is None else self._by_modes(slab, self.modal)
         remainder = self._round_off(slab, sizes)
         pairs = [self._pair(way, total) for way, total in zip(self.ways, totals, strict=True)]
-        if self._lift is not None:
-            residual, flux = self._lift.added(slab)
-            pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
+        for extra in (self._lift, self.boundary.oscillation):
+            if extra is not None:
+                residual, flux = extra.added(slab)
+                pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
+                self.missed_flux_sq += 0.0 if extra is self._lift else float(flux.sum())
         return tuple(self._slab_norms(slab, *pair, remainder) for pair in pairs)
 
     def _by_points(self, slab: MeshSlab) -> tuple[Array, float]:

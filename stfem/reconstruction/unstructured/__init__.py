@@ -13,6 +13,7 @@ from stfem.reconstruction.unstructured.node import (
     TimeInterpolant,
     mesh_slabs,
 )
+from stfem.reconstruction.unstructured.oscillation import BoundaryOscillation
 from stfem.reconstruction.unstructured.rules import (
     Averaging,
     MeshRule,
@@ -26,6 +27,7 @@ __all__ = [
     "Averaging",
     "BoundTwoStage",
     "BoundTwoStageMixed",
+    "BoundaryOscillation",
     "BoundaryValues",
     "FluxRecovery",
     "LocalReconstruction",

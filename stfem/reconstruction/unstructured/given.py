@@ -13,11 +13,14 @@ from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh
 from stfem.problems import Box, Domain, Problem
 from stfem.problems.bounded import BoundaryPart, boundary_parts
-from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.semidiscretization.unstructured.boundary import FixedInTime
+from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.continuous import ContinuousSpace
 
 __all__ = ["BoundaryValues", "NodeValues", "boundary_values", "insulated_facets", "parts_of"]
+
+#: Order of the quadrature on facets at whose points a flow is looked at.
+_INFLOW_ORDER = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,28 +70,28 @@ class NodeValues:
         return result
 
 
-def boundary_values(
-    semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
-) -> BoundaryValues:
+def boundary_values(problem: Problem, mesh: UnstructuredMesh, lifted: Collection[str] = ()) -> BoundaryValues:
     """Where û has to carry the given values.
 
     Parameters
     ----------
-    semidiscretization
-        A scalar linear problem.
+    problem, mesh
+        A scalar linear problem and the mesh of its domain.
     lifted
         Names of boundaries to leave out, because layers take care of them.
 
-    Without diffusion a value counts only where the flow enters.
+    Without diffusion a value counts only where the flow enters (it is kept everywhere where the flow changes
+    with time; no harm is done where it leaves).
     """
-    problem, mesh = semidiscretization.problem, semidiscretization.mesh
+    steady = not any(b.time_dependent for b in problem.equation.velocity)
+    diffuses = bool(np.any(cell_diffusion(problem.equation, mesh)))
     entries = []
     for part in parts_of(problem, mesh):
         if part.name in lifted or not part.condition.trace:
             continue
         facets = part.facets
-        if not np.any(semidiscretization.diffusion.matrix_of_cells):
-            middle = mesh.reference.on_facet.quadrature(2)[0]
+        if not diffuses and steady:
+            middle = mesh.reference.on_facet.quadrature(_INFLOW_ORDER)[0]
             normals, x = mesh.facet_normals(middle, facets)[0], mesh.facet_points(middle, facets)
             velocity = np.stack([b(x, 0.0) for b in problem.equation.velocity])
             facets = facets[((velocity * normals).sum(axis=0) < 0.0).any(axis=0)]

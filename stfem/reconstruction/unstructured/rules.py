@@ -39,7 +39,7 @@ class LocalRule(ABC):
     ) -> LocalReconstruction:
         """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
         fluxes = semidiscretization.fluxes  # refuses equations that are not linear
-        values = boundary_values(semidiscretization, lifted)
+        values = boundary_values(semidiscretization.problem, semidiscretization.mesh, lifted)
         return LocalReconstruction(
             self.nodal(semidiscretization.space, values.facets),
             semidiscretization.diffusion.matrix_of_cells,
