@@ -55,7 +55,7 @@ class _Group:
 
 
 class BoundaryOscillation:
-    """A function z ∈ H¹ with z = g − û where u is given, so that u − û − z vanishes there.
+    """A function z ∈ H¹ with z = g − û where u is given, so that u − û − z vanishes there (T5.4).
 
     On every facet δ = g − û is a polynomial (g is interpolated with some degrees to spare in space and time).
     With hat functions λ_v, coordinates s along a facet and S = Σ_{v ∈ facet} λ_v, from 0 to 1 towards it,
