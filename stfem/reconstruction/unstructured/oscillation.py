@@ -23,7 +23,7 @@ __all__ = ["BoundaryOscillation"]
 _EXTRA = 3
 #: Size of a jump of the data from facet to facet that counts, relative to the data.
 _JUMP = 1e-9
-#: Size of δ, relative to data and traces, that is round-off.
+#: Size of δ, relative to the data and the coefficients of û, that is round-off.
 _ROUND_OFF = 1e-14
 
 
@@ -169,7 +169,7 @@ class BoundaryOscillation:
         modes[: len(traces)] -= np.stack(traces)
         scale = float(np.abs(data).max(initial=0.0))
         self._look_for_jumps(modes, scale)
-        scale += float(np.abs(traces).max(initial=0.0))
+        scale += float(np.abs(slab.state).max(initial=0.0))
         return modes[:0] if np.abs(modes).max(initial=0.0) <= _ROUND_OFF * scale else modes
 
     def _look_for_jumps(self, modes: Array, scale: float) -> None:
