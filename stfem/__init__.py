@@ -1,7 +1,7 @@
 """stfem: convection–diffusion problems, and a guaranteed bound of how wrong the result is."""
 
 from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
-from stfem.estimators import Estimate, SplitEstimator
+from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.problems import (
     Box,
     Dirichlet,
@@ -31,6 +31,7 @@ __all__ = [
     "EquationProjection",
     "Estimate",
     "Hermite",
+    "MeshEstimator",
     "Neumann",
     "NonFiniteError",
     "Outflow",

@@ -12,16 +12,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from tqdm import tqdm
 
-from stfem.estimators import Estimate, SplitEstimator
+from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Problem, UnsupportedDomainError
+from stfem.problems import Problem, Torus, UnsupportedDomainError
 from stfem.problems.domain import torus_of
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected
 from stfem.semidiscretization import (
     AnySemidiscretization,
     EquationProjection,
     Semidiscretization,
-    on_torus,
     semidiscretize,
 )
 from stfem.solution import Solution
@@ -35,9 +34,12 @@ DEFAULT_CFL = 0.8
 
 
 class Estimator(Protocol):
-    """Anything that turns a stream of nodes into an `Estimate`."""
+    """Anything that turns a stream of nodes into an `Estimate`.
 
-    def run(self, semidiscretization: Semidiscretization, nodes: Iterator[Node], order: int) -> Estimate:
+    It is asked on unstructured meshes only if it has an attribute ``on_meshes`` that is true.
+    """
+
+    def run(self, semidiscretization: Any, nodes: Iterator[Node], order: int) -> Estimate:
         """Consume all nodes of a run with time stepping of the given order."""
         ...
 
@@ -111,7 +113,7 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
     solution
         From `solve`. Without a stored history its time stepping is repeated, node by node.
     estimator
-        `SplitEstimator()` by default.
+        By default `SplitEstimator()` on a torus, `MeshEstimator()` on a `Box` or `Domain`.
 
     Raises
     ------
@@ -125,8 +127,8 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
             f"solution: expected a Solution, as solve(…) returns it, got {_named(solution)}; "
             "certify(problem, …) solves and estimates"
         )
-    chosen = _estimator(estimator)
-    semi = on_torus(solution.semidiscretization, "estimate")
+    chosen = _estimator(estimator, solution.problem)
+    semi = solution.semidiscretization
     with _LOCKS.setdefault(semi, RLock()):
         result: Any = chosen.run(semi, solution.nodes(), solution.stepper.order)
     if not isinstance(result, Estimate):
@@ -181,16 +183,13 @@ def certify(
     ValueError, TypeError, NonFiniteError
         As `solve`.
     """
-    chosen = _estimator(estimator)
-    if isinstance(problem, Problem):
-        torus_of(problem.domain, "certify")  # before the work of a solution
+    chosen = _estimator(estimator, problem)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
-    semi = on_torus(solution.semidiscretization, "certify")
     recorder = _Recorder(_stream(solution, progress))
     started = time.perf_counter()
-    result = chosen.run(semi, iter(recorder), solution.stepper.order)
+    result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
     solution = replace(solution, values=recorder.last.values)
     facts = {
         **result.facts,
@@ -290,11 +289,14 @@ def _corrected(
     return initial_corrected(semi, rule.bind(semi), implicit)
 
 
-def _estimator(given: Estimator | None) -> Estimator:
-    """The estimator, or the default one."""
+def _estimator(given: Estimator | None, problem: Problem) -> Estimator:
+    """The estimator, or the default one; checked against the domain before any work is done."""
+    on_mesh = isinstance(problem, Problem) and not isinstance(problem.domain, Torus)
     if given is None:
-        return SplitEstimator()
+        return MeshEstimator() if on_mesh else SplitEstimator()
     _check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
+    if isinstance(problem, Problem) and not getattr(given, "on_meshes", False):
+        torus_of(problem.domain, type(given).__name__)
     return given
 
 

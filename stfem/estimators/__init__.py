@@ -5,12 +5,14 @@ from stfem.estimators.estimate import Estimate, plain
 from stfem.estimators.paper import PaperEstimator
 from stfem.estimators.split import SplitEstimator
 from stfem.estimators.unsplit import AllDualEstimator, AllL2Estimator
+from stfem.estimators.unstructured import MeshEstimator
 
 __all__ = [
     "AllDualEstimator",
     "AllL2Estimator",
     "BoundState",
     "Estimate",
+    "MeshEstimator",
     "PaperEstimator",
     "SplitEstimator",
     "plain",

@@ -4,6 +4,7 @@ from stfem.reconstruction.filtered_gradient import SiacFilteredGradient
 from stfem.reconstruction.hermite import Hermite
 from stfem.reconstruction.initial import initial_corrected, initial_projection
 from stfem.reconstruction.kernel import filter_stencil, kernel_coefficients
+from stfem.reconstruction.lagrange import Lagrange
 from stfem.reconstruction.node import (
     BoundReconstruction,
     NodeReconstruction,
@@ -13,17 +14,23 @@ from stfem.reconstruction.node import (
 from stfem.reconstruction.siac import BoundSiac, Siac
 from stfem.reconstruction.slab import ReconstructedSlab, combine, reconstructed_slabs
 from stfem.reconstruction.transfer import prolong, restrict
+from stfem.reconstruction.unstructured import Averaging, TwoStage, TwoStageMixed, VertexPatches
 
 __all__ = [
+    "Averaging",
     "BoundReconstruction",
     "BoundSiac",
     "Hermite",
+    "Lagrange",
     "NodeReconstruction",
     "ReconstructedSlab",
     "Reconstruction",
     "RowReconstruction",
     "Siac",
     "SiacFilteredGradient",
+    "TwoStage",
+    "TwoStageMixed",
+    "VertexPatches",
     "combine",
     "filter_stencil",
     "initial_corrected",

@@ -34,6 +34,9 @@ class Hermite:
 
     degree: int
 
+    #: Arrays that one node contributes: value and derivative.
+    per_node = 2
+
     def __post_init__(self) -> None:
         if self.degree < 3 or self.degree % 2 == 0:
             raise ValueError(f"degree: expected an odd number >= 3, got {self.degree}")

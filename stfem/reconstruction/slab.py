@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -12,6 +13,33 @@ from stfem.data import Slab
 from stfem.reconstruction.hermite import Hermite
 from stfem.reconstruction.node import NodeReconstruction
 from stfem.spaces.stencil import Array
+
+
+class Timed(Protocol):
+    """Anything that belongs to a time."""
+
+    @property
+    def time(self) -> float:
+        """t_n."""
+
+
+AnyNode = TypeVar("AnyNode", bound=Timed)
+
+
+class Interpolant(Protocol):
+    """Which nodes an interpolation in time takes: their number, and how many beyond the ends of a slab."""
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes in a full stencil, at least 2."""
+
+    @property
+    def look_ahead(self) -> int:
+        """Nodes needed to the right of the slab's end."""
+
+    @property
+    def look_back(self) -> int:
+        """Nodes wanted to the left of the slab's start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +93,16 @@ def reconstructed_slabs(
         Time of the last node, where it is known: before that the oldest node is let go while the next one is
         computed. A stream that ends earlier all the same lowers the degree on its last slabs.
     """
-    window: deque[NodeReconstruction] = deque()
+    for stencil, start, stop in stencils(nodes, interpolant, final_time):
+        yield _slab(stencil, start, stop, interpolant)
+        del stencil, start, stop  # not held while the next node is computed
+
+
+def stencils(
+    nodes: Iterable[AnyNode], interpolant: Interpolant, final_time: float | None = None
+) -> Iterator[tuple[tuple[AnyNode, ...], AnyNode, AnyNode]]:
+    """Nodes that an interpolant takes on every slab, and the two at its ends; streams as above."""
+    window: deque[AnyNode] = deque()
     behind = 0  # position in the window of the start of the next slab
     stream = iter(nodes)
     ended = False
@@ -83,7 +120,7 @@ def reconstructed_slabs(
         while behind > interpolant.look_back and len(window) > interpolant.nodes:
             window.popleft()
             behind -= 1
-        yield _slab(tuple(window)[: interpolant.nodes], window[behind], window[behind + 1], interpolant)
+        yield tuple(window)[: interpolant.nodes], window[behind], window[behind + 1]
         behind += 1
         follows = final_time is not None and window[-1].time < final_time
         if follows and behind > interpolant.look_back and len(window) == interpolant.nodes:

@@ -18,6 +18,9 @@ __all__ = ["ReferenceBasis", "reference_basis"]
 
 Array = NDArray[np.float64]
 
+#: Sets of points whose tables are kept: the same ones are asked for again and again.
+_TABLES = 256
+
 
 class ReferenceBasis:
     """Orthonormal basis of P_q (total degree, simplices) or Q_q (degree per variable, cubes).
@@ -46,20 +49,25 @@ class ReferenceBasis:
             self._powers = sorted((k for k in self._powers if sum(k) <= degree), key=sum)
         self._scale = np.ones(len(self._powers))
         points, weights = cell.quadrature(2 * degree)
-        self._scale = 1.0 / np.sqrt(weights @ self.values(points) ** 2 / cell.measure)
+        self._scale = 1.0 / np.sqrt(weights @ self._evaluate(points)[0] ** 2 / cell.measure)
 
     @property
     def size(self) -> int:
         """Number of basis functions."""
         return len(self._powers)
 
+    @property
+    def powers(self) -> tuple[tuple[int, ...], ...]:
+        """The k of every basis function."""
+        return tuple(self._powers)
+
     def values(self, points: Array) -> Array:
-        """φ_j at points ``(d, Q)``: array ``(Q, size)``."""
-        return self._evaluate(points)[0]
+        """φ_j at points ``(d, Q)``: array ``(Q, size)``, read-only."""
+        return _tables(self, points.shape, points.tobytes())[0]
 
     def gradients(self, points: Array) -> Array:
-        """∂̂_iφ_j at points ``(d, Q)``: array ``(d, Q, size)``."""
-        return self._evaluate(points)[1]
+        """∂̂_iφ_j at points ``(d, Q)``: array ``(d, Q, size)``, read-only."""
+        return _tables(self, points.shape, points.tobytes())[1]
 
     def _evaluate(self, points: Array) -> tuple[Array, Array]:
         dim, count = points.shape
@@ -115,6 +123,14 @@ def _jacobi(degree: int, a: int, z: Array, w: Array) -> tuple[Array, Array, Arra
             ),
         )
     return newer
+
+
+@lru_cache(maxsize=_TABLES)
+def _tables(basis: ReferenceBasis, shape: tuple[int, ...], buffer: bytes) -> tuple[Array, Array]:
+    tables = basis._evaluate(np.frombuffer(buffer).reshape(shape))
+    for table in tables:
+        table.flags.writeable = False
+    return tables
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,49 @@
+"""Reconstructions and flux recoveries on unstructured meshes (T5)."""
+
+from stfem.reconstruction.unstructured.fluxes import FluxRecovery
+from stfem.reconstruction.unstructured.given import BoundaryValues
+from stfem.reconstruction.unstructured.lift import OutflowLift, minkowski
+from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
+from stfem.reconstruction.unstructured.node import (
+    LocalReconstruction,
+    MeshNode,
+    MeshReconstruction,
+    MeshSlab,
+    SchemeFluxes,
+    TimeInterpolant,
+    mesh_slabs,
+)
+from stfem.reconstruction.unstructured.oscillation import BoundaryOscillation
+from stfem.reconstruction.unstructured.rules import (
+    Averaging,
+    MeshRule,
+    TwoStage,
+    TwoStageMixed,
+    VertexPatches,
+)
+from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
+
+__all__ = [
+    "Averaging",
+    "BoundTwoStage",
+    "BoundTwoStageMixed",
+    "BoundaryOscillation",
+    "BoundaryValues",
+    "FluxRecovery",
+    "LocalReconstruction",
+    "MeshNode",
+    "MeshReconstruction",
+    "MeshRule",
+    "MeshSlab",
+    "NodalReconstruction",
+    "OutflowLift",
+    "SchemeFluxes",
+    "TimeInterpolant",
+    "TwoStage",
+    "TwoStageMixed",
+    "VertexPatches",
+    "averaging",
+    "mesh_slabs",
+    "minkowski",
+    "vertex_patches",
+]

@@ -1,0 +1,116 @@
+"""Reconstructions to choose from on unstructured meshes, before they meet a scheme (T5)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from stfem.meshes.facets import Index
+from stfem.reconstruction.unstructured.given import boundary_values, insulated_facets, parts_of
+from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
+from stfem.reconstruction.unstructured.node import LocalReconstruction, MeshReconstruction
+from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
+from stfem.semidiscretization import UnstructuredSemidiscretization
+from stfem.spaces.broken import BrokenSpace
+
+__all__ = ["Averaging", "LocalRule", "MeshRule", "TwoStage", "TwoStageMixed", "VertexPatches"]
+
+
+class MeshRule(Protocol):
+    """A rule for û on unstructured meshes: bound to a scheme before use."""
+
+    def bind(
+        self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
+    ) -> MeshReconstruction:
+        """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
+
+
+class LocalRule(ABC):
+    """A rule that is linear in u_h and local."""
+
+    @abstractmethod
+    def nodal(self, space: BrokenSpace, dirichlet: Index) -> NodalReconstruction:
+        """The matrix from u_h to the nodal values of û, where facets with given values are known."""
+
+    def bind(
+        self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
+    ) -> LocalReconstruction:
+        """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
+        fluxes = semidiscretization.fluxes  # refuses equations that are not linear
+        values = boundary_values(semidiscretization.problem, semidiscretization.mesh, lifted)
+        return LocalReconstruction(
+            self.nodal(semidiscretization.space, values.facets),
+            semidiscretization.diffusion.matrix_of_cells,
+            fluxes,
+            values,
+            insulated_facets(parts_of(semidiscretization.problem, semidiscretization.mesh)),
+        )
+
+
+@dataclass(frozen=True)
+class VertexPatches(LocalRule):
+    """Vertex-patch least squares, see `vertex_patches`: local, the default.
+
+    û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every linear scalar
+    problem with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node.
+    """
+
+    def nodal(self, space: BrokenSpace, dirichlet: Index) -> NodalReconstruction:
+        return vertex_patches(space, dirichlet=dirichlet)
+
+
+@dataclass(frozen=True)
+class Averaging(LocalRule):
+    """Nodal averaging, see `averaging`: local, for the energy norm where diffusion dominates.
+
+    For ε → 0 the bound is one order short. Validity and cost as those of `VertexPatches`.
+    """
+
+    def nodal(self, space: BrokenSpace, dirichlet: Index) -> NodalReconstruction:
+        return averaging(space, dirichlet=dirichlet)
+
+
+@dataclass(frozen=True)
+class TwoStage:
+    """Least squares along the flow, see `BoundTwoStage` (T5.1): sharp for ε ≲ h², 0 included.
+
+    Parameters
+    ----------
+    first
+        Local reconstruction that it starts from.
+    memory
+        κ in 1/time², (5/T)² by default.
+
+    Cost: a factorisation, then two triangular solves per time node.
+    """
+
+    first: LocalRule = field(default_factory=VertexPatches)
+    memory: float | None = None
+
+    def bind(
+        self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
+    ) -> BoundTwoStage:
+        """Operators for one mesh and degree."""
+        local = self.first.bind(semidiscretization, lifted)
+        return BoundTwoStage(local, semidiscretization.problem, memory=self.memory)
+
+
+@dataclass(frozen=True)
+class TwoStageMixed:
+    """Least squares for û and its flux together, see `BoundTwoStageMixed` (T5.2): sharp for ε ≳ h².
+
+    Parameters are those of `TwoStage`. For positive definite diffusion. Cost: as `TwoStage`, with about three
+    times as many unknowns.
+    """
+
+    first: LocalRule = field(default_factory=VertexPatches)
+    memory: float | None = None
+
+    def bind(
+        self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
+    ) -> BoundTwoStageMixed:
+        """Operators for one mesh and degree."""
+        local = self.first.bind(semidiscretization, lifted)
+        return BoundTwoStageMixed(local, semidiscretization.problem, memory=self.memory)

@@ -1,0 +1,283 @@
+"""Norms of the residual of a slab on an unstructured mesh: scalar linear equations (T3, T5).
+
+With S = ∂_tû + ∇·(bû) + cû − ∇·d̃ − g there are, for every candidate d̃, up to three ways to measure
+
+    L:  R_H = S in L²,                           Φ = d̃ − D∇û,
+    F:  R_H = S + ∇·(h̃ − bû) in L²,               Φ = bû − h̃ + d̃ − D∇û,
+    P:  R_H = cell means of S in L²,              p_K = ‖D^{-1/2}(d̃ − D∇û)‖_K + h_K ‖S − mean S‖_K/(π√λ_min),
+
+the last by the inequality of Payne and Weinberger on convex cells, λ_min that of D. All are valid on every
+slab; F only where u is given on the whole boundary, see `BoundaryCheck`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stfem.data import Data, Polynomial
+from stfem.meshes import reference as shapes
+from stfem.meshes.quadrature import Array
+from stfem.problems import Problem
+from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
+from stfem.residual.boundary import BoundaryCheck
+from stfem.residual.modal import ModalTerms, SourceModes
+from stfem.residual.norms import SlabNorms
+from stfem.residual.ways import Terms, Way, squares
+from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
+from stfem.spaces.legendre import gauss
+
+__all__ = ["MeshResidual", "Way"]
+
+_UNIT_ROUNDOFF = 2.0**-53
+#: Polynomial degree in space and number of points in time that the quadrature has for data beyond û.
+_DATA_ORDER, _DATA_POINTS = 6, 2
+
+
+class MeshResidual:
+    """Norms of the split residual on slabs, every way to measure at once.
+
+    On affine cells with constant b and c squares are sums of squares of modes; what the source has beyond
+    them is integrated with rules that are exact for polynomials up to the degree they have to spare.
+    Elsewhere all is integrated with these rules. Whatever may carry a quadrature error is named by
+    `unproved`.
+
+    Parameters
+    ----------
+    problem
+        Scalar and linear, on a mesh; D = 0 or positive definite.
+    reconstruction
+        Where û and the fluxes come from.
+    growth
+        2μ = sup(−∇·b − 2c), 1/time; needed where it does not follow from constant data.
+    order
+        Polynomial degree that the quadrature in space integrates exactly.
+    lift
+        Layers at outflow sides that are added to û.
+
+    Raises
+    ------
+    ValueError
+        For equations and data that do not fit.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        reconstruction: MeshReconstruction,
+        growth: float | None = None,
+        order: int | None = None,
+        lift: OutflowLift | None = None,
+    ) -> None:
+        equation = problem.equation
+        if not equation.linear or equation.components != 1:
+            raise ValueError(f"equation: expected a scalar linear one, got {equation!r}")
+        self.problem, self.reconstruction = problem, reconstruction
+        self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
+        mesh, target = reconstruction.target.mesh, reconstruction.target
+        self.diffusion = cell_diffusion(equation, mesh)
+        self._growth = self._constant_growth() if growth is None else growth
+        self._smallest, self._inverse = _inverted(self.diffusion)
+        extra = 0 if mesh.affine else mesh.dim
+        chosen = 2 * target.degree + _DATA_ORDER + extra if order is None else order
+        self.order = chosen
+        self.points, weights = mesh.reference.quadrature(chosen)
+        self.x = mesh.points(self.points)
+        self.x.flags.writeable = False
+        self.weights = weights[:, None] * mesh.cell_map(self.points).determinant
+        self.weights = np.broadcast_to(self.weights, (len(weights), mesh.size))
+        self.ways = tuple(self._possible_ways())
+        #: ∫‖D^{1/2}∇z‖² so far, z the lifted oscillation of the boundary data.
+        self.missed_flux_sq = 0.0
+        data = (*equation.velocity, equation.reaction)
+        constant = mesh.affine and all(entry.constant for entry in data)
+        self.modal = ModalTerms(equation, reconstruction, self.diffusion) if constant else None
+        self._source_modes = SourceModes(problem.source[0], target, chosen, _DATA_POINTS)
+
+    def _constant_growth(self) -> float:
+        equation = self.problem.equation
+        if equation.velocity_divergence or not equation.reaction.constant:
+            raise ValueError(
+                "growth: expected 2μ = sup(−∇·b − 2c) beside data that are not constant, got None"
+            )
+        return -2.0 * equation.reaction.constant_value()
+
+    def _possible_ways(self) -> list[Way]:
+        reconstruction, mesh = self.reconstruction, self.reconstruction.target.mesh
+        if not np.any(self.diffusion):
+            return [Way(False, False, -1)]
+        ways = []
+        convex = mesh.affine or mesh.reference is not shapes.HEXAHEDRON
+        for k in range(len(reconstruction.diffusive_spaces)):
+            ways.append(Way(False, False, k))
+            if reconstruction.convective_space is not None and self.boundary.all_given:
+                ways.append(Way(True, False, k))
+            if convex:
+                ways.append(Way(False, True, k))
+        return ways
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """Sentences on integrals that are not proved to be exact."""
+        sentences, count = list(self.boundary.unproved), self.points.shape[1]
+        if not self.reconstruction.target.mesh.affine:
+            sentences.append(f"norms on cells that are not affine integrated with {count} points per cell")
+        elif self.modal is None:
+            sentences.append(f"coefficients integrated with {count} points per cell")
+        if not integrated_exactly(self.problem.source[0], self.order):
+            sentences.append(f"source integrated with {count} points per cell")
+        return tuple(sentences)
+
+    def norms(self, slab: MeshSlab) -> tuple[SlabNorms, ...]:
+        """Norms on a slab in the order of `ways`."""
+        self.boundary.look(slab)
+        totals, sizes = self._by_points(slab) if self.modal is None else self._by_modes(slab, self.modal)
+        remainder = self._round_off(slab, sizes)
+        pairs = [self._pair(way, total) for way, total in zip(self.ways, totals, strict=True)]
+        for extra in (self._lift, self.boundary.oscillation):
+            if extra is not None:
+                residual, flux = extra.added(slab)
+                pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
+                self.missed_flux_sq += 0.0 if extra is self._lift else float(flux.sum())
+        return tuple(self._slab_norms(slab, *pair, remainder) for pair in pairs)
+
+    def _by_points(self, slab: MeshSlab) -> tuple[Array, float]:
+        """Squares of every way ``(ways, 3, C)``, and ∫ of the norms of what is added up."""
+        times, weights = gauss(slab.time.degree + 1 + _DATA_POINTS)
+        totals = np.zeros((len(self.ways), 3, self.reconstruction.target.mesh.size))
+        sizes = 0.0
+        for s, weight in zip(times, weights * slab.time.duration, strict=True):
+            terms = self._terms(slab, float(s))
+            totals += weight * squares(self.ways, terms, self)
+            sizes += weight * sum(float(np.sqrt(self.square(term).sum())) for term in terms.added)
+        return totals, sizes
+
+    def _by_modes(self, slab: MeshSlab, modal: ModalTerms) -> tuple[Array, float]:
+        modes, left_out, of_means = self._source_modes.of(slab.time)
+        terms = modal.of(slab, modes)
+        totals = squares(self.ways, terms, modal)
+        # what the modes of g leave out is orthogonal to the rest
+        for way, total in zip(self.ways, totals, strict=True):
+            total[0] += of_means if way.means else left_out
+            total[2] += np.maximum(left_out - of_means, 0.0)
+        root = float(np.sqrt(slab.time.duration))
+        return totals, root * sum(float(np.sqrt(modal.square(term).sum())) for term in terms.added)
+
+    def _pair(self, way: Way, totals: Array) -> tuple[Array, Array]:
+        """Local squares of R_H and of D^{-1/2}Φ."""
+        residual, flux, fluctuation = totals
+        if way.means:
+            # Minkowski in L²(slab) for the sum of both norms
+            factor = self.reconstruction.target.mesh.cell_diameters / (np.pi * np.sqrt(self._smallest))
+            flux = (np.sqrt(flux) + factor * np.sqrt(fluctuation)) ** 2
+        return residual, flux
+
+    def _slab_norms(self, slab: MeshSlab, residual: Array, flux: Array, remainder: float) -> SlabNorms:
+        zeros = np.zeros_like(residual)
+        return SlabNorms(
+            slab.time.start,
+            slab.time.stop,
+            residual,
+            zeros,
+            zeros,
+            flux,
+            zeros[None],
+            remainder,
+            0.0,
+            self._growth,
+        )
+
+    def _terms(self, slab: MeshSlab, s: float) -> Terms:
+        """Values at the points at one time."""
+        reconstruction, points = self.reconstruction, self.points
+        state = slab.at(s, slab.state)
+        values = reconstruction.target.values(state, points)[0]
+        slopes = reconstruction.target.gradients(state, points)[:, 0]
+        t = slab.time.start + s * slab.time.duration
+        rate = reconstruction.target.values(slab.at(s, slab.rate), points)[0]
+        transport, rest = self._transport(values, slopes, t), self._source(values, t)
+        added = [rate, transport, *rest]
+        scalar = np.sum(added, axis=0)
+        with_flux, gap = scalar, np.zeros_like(slopes)
+        if slab.convective is not None and reconstruction.convective_space is not None:
+            space, local = reconstruction.convective_space, slab.at(s, slab.convective)
+            with_flux = scalar - transport + space.divergence(local, points)[0]
+            gap = self._velocity(t) * values - space.values(local, points)[:, 0]
+        diffused = np.einsum("ijc,jqc->iqc", self.diffusion, slopes)
+        divergences, defects = [], []
+        for space, modes in zip(reconstruction.diffusive_spaces, slab.diffusive, strict=True):
+            local = slab.at(s, modes)
+            divergences.append(space.divergence(local, points)[0])
+            defects.append(space.values(local, points)[:, 0] - diffused)
+        metric = self._inverse[:, :, None]
+        return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
+
+    def square(self, field: Array) -> Array:
+        """∫_K f² of values at the points, ``(C,)``."""
+        return self._integral(field**2)
+
+    def mean_square(self, field: Array) -> Array:
+        """∫_K (mean of f)², ``(C,)``."""
+        return self._integral(field) ** 2 / self.reconstruction.target.mesh.cell_measures
+
+    def spread_square(self, field: Array) -> Array:
+        """∫_K (f − mean of f)², ``(C,)``."""
+        mean = self._integral(field) / self.reconstruction.target.mesh.cell_measures
+        return self._integral((field - mean) ** 2)
+
+    def _velocity(self, t: float) -> Array:
+        """Return b ``(d, Q, C)`` at the points; one point and cell where it is constant."""
+        constant = all(b.constant for b in self.problem.equation.velocity)
+        x = self.x[:, :1, :1] if constant else self.x
+        return np.stack([b(x, t) for b in self.problem.equation.velocity])
+
+    def _transport(self, values: Array, slopes: Array, t: float) -> Array:
+        """∇·(bû)."""
+        result = (self._velocity(t) * slopes).sum(axis=0)
+        for divergence in self.problem.equation.velocity_divergence:
+            result += divergence(self.x, t) * values
+        return np.asarray(result)
+
+    def _source(self, values: Array, t: float) -> list[Array]:
+        """Terms cû and −g where they are not zero."""
+        reaction, source = self.problem.equation.reaction, self.problem.source[0]
+        terms = [] if reaction.is_zero else [reaction(self.x, t) * values]
+        return terms if source.is_zero else [*terms, -source(self.x, t)]
+
+    def _integral(self, values: Array) -> Array:
+        """Integrals over the cells of values at the points, ``(C,)``."""
+        return np.asarray((self.weights * values).sum(axis=0))
+
+    def _round_off(self, slab: MeshSlab, sizes: float) -> float:
+        """C u ∫(‖∂_tû‖ + ‖∇·(bû)‖ + ‖∇·d̃‖ + ‖g‖), C counts the operations of each sum (T4.6)."""
+        target = self.reconstruction.target
+        modes = max(
+            [target.modes, *(space.local_space.modes for space in self.reconstruction.diffusive_spaces)]
+        )
+        return _UNIT_ROUNDOFF * 2.0 * (slab.time.degree + 1 + modes * target.mesh.dim) * sizes
+
+
+def integrated_exactly(data: Data, order: int) -> bool:
+    """Whether squares of data, less polynomials of a degree ``order`` allows, are integrated exactly.
+
+    Constants and polynomials of a total degree in space up to half of ``order``, and up to 3 in time: what
+    every slab has points for.
+    """
+    if data.constant:
+        return True
+    if not isinstance(data, Polynomial):
+        return False
+    *in_space, in_time = (count - 1 for count in data.coefficients.shape)
+    return bool(2 * sum(in_space) <= order and in_time <= _DATA_POINTS + 1)
+
+
+def _inverted(diffusion: Array) -> tuple[Array, Array]:
+    """Smallest eigenvalue of D in the cells, and D^{-1}; zeros where D = 0 everywhere."""
+    matrices = np.moveaxis(diffusion, -1, 0)
+    eigenvalues: Array = np.linalg.eigvalsh(matrices).astype(np.float64)
+    if not np.any(diffusion):
+        return eigenvalues[:, 0], np.zeros_like(diffusion)
+    if np.any(eigenvalues[:, 0] <= 1e-14 * eigenvalues[:, -1]):
+        worst = eigenvalues[np.argmin(eigenvalues[:, 0])]
+        raise ValueError(f"diffusion: expected zero or positive definite, got eigenvalues {worst.tolist()}")
+    inverse: Array = np.linalg.inv(matrices).astype(np.float64)
+    return eigenvalues[:, 0], np.moveaxis(inverse, 0, -1)
