@@ -81,8 +81,8 @@ class NodeEvaluator:
         self.convection = None if equation.linear else QuadraticConvection(equation, self.grid, self.degree)
         self._root = _root(inverse_diffusion)
         self._sources = () if source.is_zero else (source, source.time_derivative())
-        #: Points per direction for ∇·f(û), and modes of the residual.
-        self.points = self.degree + 1
+        #: Points per direction for ∇·f(û), and modes of the residual; of a product few more than of û matter.
+        self.points = self.degree + (1 if self.convection is None else 2)
 
     def evaluate(
         self, node: NodeReconstruction, kept: Sequence[NDArray[np.intp]]

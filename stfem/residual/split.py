@@ -39,7 +39,7 @@ UNIT_ROUNDOFF = 2.0**-53
 UNDERFLOW = 1e-145
 #: Errors of interpolation in time, relative to what a slab adds to the bound, beyond which it is measured
 #: itself;
-TEMPORAL_TOLERANCE = 0.01
+TEMPORAL_TOLERANCE = 0.015
 #: a slab shorter than this part of the run may leave more, because it counts less.
 SHORT = 0.03
 #: What a slab that is measured itself, and so in one piece, loses by decay or growth, per unit of exponent.
