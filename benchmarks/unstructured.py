@@ -144,21 +144,23 @@ def runs(name: str, series: Series) -> Iterator[dict[str, Any]]:
                 )
                 shared = {"series": name, "degree": degree, "eps": eps, "cells": cells}
                 shared["seconds_solve"] = time.perf_counter() - started
+                layer = LayerErrors(solution) if series.lifted else None
                 for label in series.rules:
                     if eps > 0.0 or not isinstance(RULES[label], TwoStageMixed):
-                        yield shared | {"reconstruction": label} | measured(solution, RULES[label], series)
+                        numbers = measured(solution, RULES[label], series, layer)
+                        yield shared | {"reconstruction": label} | numbers
 
 
-def measured(solution: stfem.Solution, rule: MeshRule, series: Series) -> dict[str, Any]:
-    """Bound and errors; those of layers by a quadrature that resolves them."""
-    start, error = None, None
-    if series.lifted:
-        start, error = layer_errors(solution, rule, series.lifted)
+def measured(
+    solution: stfem.Solution, rule: MeshRule, series: Series, layer: LayerErrors | None
+) -> dict[str, Any]:
+    """Bound and errors."""
+    start = None if layer is None else layer.initial(rule, series.lifted)
     estimator = stfem.MeshEstimator((rule,), lifted=series.lifted, initial_error=start)
     started = time.perf_counter()
     estimate = stfem.estimate(solution, estimator)
     seconds = time.perf_counter() - started
-    error = estimate.error_dg if error is None else error
+    error = estimate.error_dg if layer is None else layer.final
     lower, upper = estimate.enclosure
     return {
         "bound": estimate.bound,
@@ -171,22 +173,40 @@ def measured(solution: stfem.Solution, rule: MeshRule, series: Series) -> dict[s
     }
 
 
-def layer_errors(solution: stfem.Solution, rule: MeshRule, lifted: tuple[str, ...]) -> tuple[float, float]:
-    """‖u_0 − û(0)‖, û with its layer, and ‖u − u_h‖ at the final time; quadrature graded towards x = 1."""
-    problem, semi = solution.problem, solution.semidiscretization
-    eps, exact = float(problem.equation.diffusion[0, 0]), problem.exact
-    if exact is None:
-        raise ValueError("exact: expected the solution with the layer, got None")
-    x, weights = graded_rule(eps)
-    bound = rule.bind(semi, lifted)
-    state = bound.at_node(next(iter(solution.nodes()))).state[0]
-    side = np.stack([np.full_like(x[1], 1.0 - 1e-13), x[1]])
-    with np.errstate(under="ignore"):
-        decay = np.exp((x[0] - 1.0) / eps)
-    u = values_at(bound.target, state, x) - values_at(bound.target, state, side) * decay
-    squares = [(exact(x, 0.0)[0] - u) ** 2, (exact(x, problem.final_time)[0] - solution(x)) ** 2]
-    initial, final = (math.sqrt(float(weights @ square)) for square in squares)
-    return (1.0 + 1e-3) * initial, final
+class LayerErrors:
+    """Errors of a solution with a layer at x = 1, by a quadrature that resolves it."""
+
+    def __init__(self, solution: stfem.Solution) -> None:
+        problem, self.solution = solution.problem, solution
+        if problem.exact is None:
+            raise ValueError("exact: expected the solution with the layer, got None")
+        eps, self.nodes = float(problem.equation.diffusion[0, 0]), list(solution.nodes())
+        self.x, self.weights = graded_rule(eps)
+        self.side = np.stack([np.full_like(self.x[1], 1.0 - 1e-13), self.x[1]])
+        find = solution.semidiscretization.mesh.source.element_finder()
+        self.cells, self.cells_of_side = find(*self.x), find(*self.side)
+        with np.errstate(under="ignore"):
+            self.decay = np.exp((self.x[0] - 1.0) / eps)
+        exact = problem.exact
+        self.first, self.last = exact(self.x, 0.0)[0], exact(self.x, problem.final_time)[0]
+
+    def norm(self, values: Array) -> float:
+        """In L²."""
+        return math.sqrt(float(self.weights @ values**2))
+
+    def initial(self, rule: MeshRule, lifted: tuple[str, ...]) -> float:
+        """‖u_0 − û(0)‖, û with its layer, and what the quadrature may be wrong by."""
+        bound = rule.bind(self.solution.semidiscretization, lifted)
+        state = bound.at_node(self.nodes[0]).state[0]
+        u = values_at(bound.target, state, self.x, self.cells)
+        u -= values_at(bound.target, state, self.side, self.cells_of_side) * self.decay
+        return (1.0 + 1e-3) * self.norm(self.first - u)
+
+    @property
+    def final(self) -> float:
+        """‖u − u_h‖ at the final time."""
+        space, node = self.solution.semidiscretization.space, self.nodes[-1]
+        return self.norm(self.last - values_at(space, node.values, self.x, self.cells))
 
 
 def graded_rule(eps: float, cells: int = 48) -> tuple[Array, Array]:
@@ -202,10 +222,9 @@ def graded_rule(eps: float, cells: int = 48) -> tuple[Array, Array]:
     return np.stack(np.meshgrid(x, y, indexing="ij")).reshape(2, -1), np.multiply.outer(wx, wy).ravel()
 
 
-def values_at(space: BrokenSpace, u: Array, x: Array) -> Array:
-    """u at points (2, n) of a mesh of triangles."""
+def values_at(space: BrokenSpace, u: Array, x: Array, cells: Array) -> Array:
+    """u at points (2, n) in given triangles."""
     mesh = space.mesh
-    cells = mesh.source.element_finder()(*x)
     inverse = mesh.cell_map(mesh.reference.vertices).inverse
     origin = mesh.points(np.zeros((2, 1)))[:, 0]
     reference = np.einsum("ijn,jn->in", inverse[:, :, 0, cells], x - origin[:, cells])
