@@ -41,7 +41,10 @@ ENERGY_EPS, LARGEST_ENERGY, LARGEST_LOCAL = (1.0, 1e-2), 2.0, 20.0
 
 @dataclass(frozen=True)
 class Series:
-    """One problem with its grids, and the largest B/e_h of the best reconstruction on the finest of them."""
+    """One problem with its grids, and the largest B/e_h of the best reconstruction.
+
+    That is a target on the finest grid, for layers that no grid resolves on all of them.
+    """
 
     title: str
     problem: Callable[[float, skfem.Mesh], Problem]
@@ -63,6 +66,7 @@ class Series:
             "eps": self.eps,
             "cells": {str(degree): cells for degree, cells in self.cells.items()},
             "largest B/e_h": self.largest,
+            "on every grid": bool(self.lifted),
             "rules": self.rules,
             "steps": STEPS,
         }
@@ -237,10 +241,12 @@ def failures(rows: list[dict[str, Any]], series: dict[str, Any]) -> list[str]:
     for degree, eps in dict.fromkeys((row["degree"], row["eps"]) for row in rows):
         group = [row for row in rows if (row["degree"], row["eps"]) == (degree, eps)]
         grids = sorted({row["cells"] for row in group})
-        sharp = [min(row["ratio"] for row in group if row["cells"] == n) for n in grids]
         where = f"q={degree} eps={eps:g} n={grids[-1]}"
-        if sharp[-1] > series["largest B/e_h"]:
-            missed.append(f"{where}: B/e_h {sharp[-1]:.2f} of the best, target {series['largest B/e_h']}")
+        for n in grids if series["on every grid"] else grids[-1:]:
+            best = min(row["ratio"] for row in group if row["cells"] == n)
+            if best > series["largest B/e_h"]:
+                place = f"q={degree} eps={eps:g} n={n}"
+                missed.append(f"{place}: B/e_h {best:.2f} of the best, target {series['largest B/e_h']:g}")
         for row in group:
             local = (row["series"], row["reconstruction"]) == ("wave", "patches")
             if local and row["ratio"] > LARGEST_LOCAL:

@@ -89,6 +89,12 @@ def test_targets(benchmark, change, missed):
     assert benchmark.failures([GOOD | change], benchmark.SERIES["wave"].parameters()) == missed
 
 
+def test_target_of_layers_holds_on_every_grid(benchmark):
+    rows = [GOOD | {"series": "layer", "cells": n, "ratio": ratio} for n, ratio in ((16, 2.5), (32, 1.9))]
+    parameters = benchmark.SERIES["layer"].parameters()
+    assert benchmark.failures(rows, parameters) == ["q=1 eps=0.0001 n=16: B/e_h 2.50 of the best, target 2"]
+
+
 def test_targets_of_the_order_and_of_the_local_rule(benchmark):
     coarse = GOOD | {"cells": 16, "bound": 2.5}
     assert benchmark.failures([coarse, GOOD], benchmark.SERIES["wave"].parameters()) == [
