@@ -46,14 +46,14 @@ class Case:
 
 
 CASES = (
-    Case("linear", 2, 1e-4, 256, 64, target="≤ 25 vectors"),
-    Case("Burgers", 2, 1e-4, 256, 64, 0.1, target="≤ 25 vectors"),
-    Case("linear", 2, 1e-2, 256, 64, target="≤ 45 vectors"),
-    Case("Burgers", 2, 1e-2, 256, 64, 0.1, target="≤ 45 vectors"),
-    Case("linear", 3, 1e-4, 32, 32, target="≤ 2048 MiB"),
-    Case("Burgers", 3, 1e-4, 32, 32, 0.1, target="≤ 2048 MiB"),
-    Case("linear", 2, 1e-3, 32, None, 0.2),
-    Case("linear", 2, 1e-3, 32, None, 2.0, target="as the row before"),
+    Case("linear", 2, 1e-4, 256, 24, target="≤ 25 vectors"),
+    Case("Burgers", 2, 1e-4, 256, 24, 0.1, target="≤ 25 vectors"),
+    Case("linear", 2, 1e-2, 256, 24, target="≤ 45 vectors"),
+    Case("Burgers", 2, 1e-2, 256, 24, 0.1, target="≤ 45 vectors"),
+    Case("linear", 3, 1e-4, 32, 20, target="≤ 2048 MiB"),
+    Case("Burgers", 3, 1e-4, 32, 20, 0.1, target="≤ 2048 MiB"),
+    Case("linear", 2, 1e-3, 32, None, 2.0),
+    Case("linear", 2, 1e-3, 32, None, 8.0, target="as the row before"),
 )
 QUICK = tuple(
     replace(case, cells=4, steps=case.steps and 6, final_time=0.1 * case.final_time) for case in CASES

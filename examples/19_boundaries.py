@@ -13,7 +13,7 @@ import skfem
 
 import stfem
 from stfem.problems import leaving_pulse, outflow_layer
-from stfem.reconstruction.unstructured import TwoStage, VertexPatches
+from stfem.reconstruction import TwoStage, VertexPatches
 
 # %%
 # A mesh of triangles, its inner vertices moved at random. ``with_defaults`` names the sides ``left``,

@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stfem
@@ -126,6 +127,52 @@ def test_choices(script, tmp_path, monkeypatch):
     assert found["Siac(order=2)"]["bound"] != found["default"]["bound"]
 
 
+def test_compiled_loops_do_the_same(script, tmp_path, monkeypatch, capsys):
+    module = script("compiled")
+    if module.compiled_kernels is None:
+        pytest.skip("numba is not installed")
+    monkeypatch.setattr(module, "QUICK_CELLS", (5,))
+    monkeypatch.setattr(sys, "argv", ["compiled", "--quick"])
+    module.main()
+    rows = json.loads((tmp_path / "performance_compiled_quick.json").read_text())["rows"]
+    assert [(row["equation"], row["way"]) for row in rows] == [
+        ("linear", "numpy"),
+        ("linear", "loop"),
+        ("Burgers", "numpy"),
+        ("Burgers", "loop"),
+        ("Burgers", "fluxes"),
+    ]
+    assert all(float(row["relative difference"]) < 1e-14 for row in rows)
+    # rows of cells by themselves are those of the whole, bit by bit
+    semi, u = module.scheme("Burgers", 2, 2, 5)
+    loop = module.compiled_kernels.burgers(semi)
+    whole, parts = np.empty_like(u), np.empty_like(u)
+    loop(u, whole, 0, 5)
+    for first, last in ((3, 5), (0, 3)):
+        loop(u, parts, first, last)
+    assert np.array_equal(whole, parts)
+    monkeypatch.setattr(module, "compiled_kernels", None)
+    module.main()
+    assert "not installed" in capsys.readouterr().out
+
+
+def test_threads(script, tmp_path, monkeypatch, capsys):
+    module = script("threads")
+    monkeypatch.setattr(module, "CONTROL", 10)
+    monkeypatch.setattr(module, "compiled_kernels", None)
+    monkeypatch.setattr(sys, "argv", ["threads", "--quick"])
+    module.main()
+    rows = json.loads((tmp_path / "performance_threads_quick.json").read_text())["rows"]
+    assert [row["work"] for row in rows] == ["control", "linear", "Burgers", "Burgers + SIPG"]
+    assert all(row["one thread / ms"] > 0.0 and row["gain"] > 0.0 for row in rows)
+    assert "target" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["threads"])
+    monkeypatch.setattr(module, "rows", lambda cells, seconds: [rows[0] | {"gain": 1.0}])
+    with pytest.raises(SystemExit, match="control"):
+        module.main()
+    assert not (tmp_path / "performance_threads.json").exists()
+
+
 def test_reference_of_sharpness_takes_no_short_cut(script, monkeypatch):
     module = script("sharpness")
     problem = viscous_burgers(2, 1e-2, 0.02)
@@ -151,6 +198,15 @@ def test_memory_in_solution_vectors(script, tmp_path, monkeypatch):
     module.main()
     (row,) = json.loads((tmp_path / "performance_memory_quick.json").read_text())["rows"]
     assert row["peak / solution vectors"] == pytest.approx(facts["vectors"], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "eps", "steps", "most"), [("linear", 1e-4, 12, 50.0), ("Burgers", 1e-2, 6, 110.0)]
+)
+def test_few_vectors_are_held(name, eps, steps, most, script):
+    """A single whole filtered field of all nodes, or a slab at Gauss points in one piece, takes more."""
+    module = script("memory")
+    assert module.measured(module.Case(name, 2, eps, 96, steps, 0.1), True)["vectors"] < most
 
 
 def test_classes_for_asv(script):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +59,18 @@ def measure(work: Callable[[], object], array: np.ndarray, seconds: float = 1.0)
         pairs.append((timed(work), timed(lambda: np.copyto(copy, array))))
     median, median_copy = np.median(pairs, axis=0)
     return Rates(array.size, float(median), float(median_copy))
+
+
+def in_turn(works: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, float]:
+    """Repeat pieces of work in turn for about ``seconds``: the median time of each.
+
+    Times as in `measure`.
+    """
+    passes: list[list[float]] = []
+    end = time.perf_counter() + seconds
+    while len(passes) < _REPEATS or time.perf_counter() < end:
+        passes.append([timed(work) for work in works.values()])
+    return dict(zip(works, np.median(passes, axis=0).tolist(), strict=True))
 
 
 def timed(work: Callable[[], object]) -> float:

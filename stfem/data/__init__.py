@@ -1,8 +1,8 @@
 """Data of a problem: mesh-independent scalar fields with exact or remainder-bounded projections (T4.6)."""
 
 from stfem.data.approximated import Approximated
-from stfem.data.base import Data, Projection, Slab
-from stfem.data.bernstein import polynomial_range
+from stfem.data.base import Data, Projection, RowProjection, Slab
+from stfem.data.bernstein import PolynomialRange, polynomial_range
 from stfem.data.callables import CallableData, checked_function
 from stfem.data.constant import Constant
 from stfem.data.normalise import as_data
@@ -15,7 +15,9 @@ __all__ = [
     "Constant",
     "Data",
     "Polynomial",
+    "PolynomialRange",
     "Projection",
+    "RowProjection",
     "Slab",
     "Trigonometric",
     "as_data",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
 
-from stfem.data.base import Array, Data, Projection, Slab
+from stfem.data.base import Array, Data, Projection, RowProjection, Slab
 from stfem.data.callables import CheckedFunction
 from stfem.meshes.grid import TensorGrid
 
@@ -59,12 +59,17 @@ class Approximated(Data):
 
     def project(self, grid: TensorGrid, degree: int, time: float | Slab) -> Projection:
         part = self.approximation.project(grid, degree, time)
+        return Projection(part.coefficients, *self._remainders(part, grid, time))
+
+    def project_rows(self, grid: TensorGrid, degree: int, time: float | Slab) -> RowProjection:
+        part = self.approximation.project_rows(grid, degree, time)
+        return RowProjection(part.on, *self._remainders(part, grid, time))
+
+    def _remainders(
+        self, part: Projection | RowProjection, grid: TensorGrid, time: float | Slab
+    ) -> tuple[float, float]:
         measure = grid.measure * (time.duration if isinstance(time, Slab) else 1.0)
-        return Projection(
-            part.coefficients,
-            part.remainder_l2 + self.error_sup * measure**0.5,
-            part.remainder_sup + self.error_sup,
-        )
+        return part.remainder_l2 + self.error_sup * measure**0.5, part.remainder_sup + self.error_sup
 
     def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:
         return self.approximation.sup(start, stop, lengths) + self.error_sup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stfem.meshes.grid import TensorGrid
 
-__all__ = ["Array", "Data", "Projection", "Slab"]
+__all__ = ["Array", "Data", "Projection", "RowProjection", "Slab"]
 
 Array = NDArray[np.float64]
 
@@ -64,6 +64,23 @@ class Projection:
     remainder_sup: float
 
 
+@dataclass(frozen=True)
+class RowProjection:
+    """A `Projection` that gives its modes on some cells of the first direction at a time.
+
+    Attributes
+    ----------
+    on : callable
+        Modes on a range of cells of direction 0, axes as in `Projection.coefficients`.
+    remainder_l2, remainder_sup : float
+        As in `Projection`, over all cells.
+    """
+
+    on: Callable[[slice], Array]
+    remainder_l2: float
+    remainder_sup: float
+
+
 class Data(ABC):
     """Scalar field f(x, t), independent of any mesh."""
 
@@ -77,6 +94,16 @@ class Data(ABC):
     @abstractmethod
     def project(self, grid: TensorGrid, degree: int, time: float | Slab) -> Projection:
         """Project onto Legendre modes 0..degree per direction, at a fixed time or on a slab."""
+
+    def project_rows(self, grid: TensorGrid, degree: int, time: float | Slab) -> RowProjection:
+        """`project` that holds no more than it must; here it holds all."""
+        whole = self.project(grid, degree, time)
+        rows_axis = -grid.dim
+
+        def on(rows: slice) -> Array:
+            return np.moveaxis(np.moveaxis(whole.coefficients, rows_axis, 0)[rows], 0, rows_axis)
+
+        return RowProjection(on, whole.remainder_l2, whole.remainder_sup)
 
     @abstractmethod
     def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:

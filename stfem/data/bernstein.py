@@ -10,7 +10,7 @@ import numpy as np
 from stfem.data.base import Array
 from stfem.spaces.legendre import bernstein_matrix
 
-__all__ = ["apply_along", "polynomial_range"]
+__all__ = ["PolynomialRange", "apply_along", "polynomial_range"]
 
 _EPS = float(np.finfo(np.float64).eps)
 _LARGEST = 1 << 22  # coefficients held while subdividing
@@ -46,25 +46,111 @@ def polynomial_range(
     ValueError
         For non-finite coefficients.
     """
-    if not 0 < axes <= coefficients.ndim or coefficients.size == 0:
-        raise ValueError(f"polynomial_range: expected {axes} polynomial axes, got shape {coefficients.shape}")
-    sizes = coefficients.shape[:axes]
-    field = coefficients.reshape(*sizes, -1)
-    largest = np.max(np.abs(field), axis=-1)
-    if not np.isfinite(largest).all():
-        raise ValueError("polynomial_range: expected finite coefficients")
-    for axis, size in enumerate(sizes):
-        matrix = bernstein_matrix(size - 1)
-        field = apply_along(matrix, field, axis)
-        largest = apply_along(np.abs(matrix), largest, axis)
-    # every operation rounds sums whose absolute terms are bounded by `largest`
-    slack = 4.0 * _EPS * (sum(sizes) + axes * (2 + max_subdivisions)) * float(largest.max())
-    corners = field[tuple(slice(None, None, max(1, size - 1)) for size in sizes)]
-    lowest, highest = float(corners.min()), float(corners.max())
-    tolerance = max(rtol * (highest - lowest), slack)
-    upper = _upper(field, 1.0, highest, tolerance, max_subdivisions)
-    lower = -_upper(field, -1.0, -lowest, tolerance, max_subdivisions)
-    return lower - slack, upper + slack
+    found = PolynomialRange(axes, rtol, max_subdivisions)
+    found.take(coefficients)
+    return found.value()
+
+
+class PolynomialRange:
+    """`polynomial_range` of a field that comes in blocks of cells, in the same numbers as if it came at once.
+
+    Of a block only the Bernstein coefficients of those cells are held that can still beat the best corner.
+
+    Parameters
+    ----------
+    axes, rtol, max_subdivisions
+        As for `polynomial_range`.
+    """
+
+    def __init__(self, axes: int, rtol: float = 1e-2, max_subdivisions: int = 6) -> None:
+        self._axes, self._rtol, self._halvings = axes, rtol, max_subdivisions
+        self._largest: Array | None = None
+        self._ends = tuple(_End(sign) for sign in (1.0, -1.0))
+
+    def take(self, coefficients: Array) -> None:
+        """Add a block of cells, with the Legendre modes of all blocks.
+
+        Raises
+        ------
+        ValueError
+            For non-finite coefficients.
+        """
+        axes = self._axes
+        if not 0 < axes <= coefficients.ndim or coefficients.size == 0:
+            raise ValueError(
+                f"polynomial_range: expected {axes} polynomial axes, got shape {coefficients.shape}"
+            )
+        sizes = coefficients.shape[:axes]
+        field = coefficients.reshape(*sizes, -1)
+        largest = np.max(np.abs(field), axis=-1)
+        if not np.isfinite(largest).all():
+            raise ValueError("polynomial_range: expected finite coefficients")
+        self._largest = largest if self._largest is None else np.maximum(self._largest, largest)
+        for axis, size in enumerate(sizes):
+            field = apply_along(bernstein_matrix(size - 1), field, axis)
+        for end in self._ends:
+            end.meet(field)
+        for end in self._ends:
+            end.take(field, self._tolerance)
+
+    @property
+    def _slack(self) -> float:
+        """Round-off: every operation rounds sums whose absolute terms are bounded by the largest ones."""
+        if self._largest is None:
+            raise ValueError("polynomial_range: expected at least one block of cells, got none")
+        largest, sizes = self._largest, self._largest.shape
+        for axis, size in enumerate(sizes):
+            largest = apply_along(np.abs(bernstein_matrix(size - 1)), largest, axis)
+        return 4.0 * _EPS * (sum(sizes) + self._axes * (2 + self._halvings)) * float(largest.max())
+
+    @property
+    def _tolerance(self) -> float:
+        upper, lower = self._ends
+        return max(self._rtol * (upper.best + lower.best), self._slack)
+
+    def value(self) -> tuple[float, float]:
+        """Lower and upper bound over all cells that were taken."""
+        slack, tolerance = self._slack, self._tolerance
+        upper, lower = (end.bound(tolerance, self._halvings) for end in self._ends)
+        return -lower - slack, upper + slack
+
+
+class _End:
+    """Maximum of sign * field: the best corner, and the Bernstein coefficients of cells that may beat it."""
+
+    def __init__(self, sign: float) -> None:
+        self.best = -np.inf
+        self._sign, self._dropped = sign, -np.inf
+        self._open: Array | None = None
+
+    def meet(self, field: Array) -> None:
+        """Compare the corners of new cells, which are values."""
+        corners = field[tuple(slice(None, None, max(1, size - 1)) for size in field.shape[:-1])]
+        self.best = max(self.best, float(corners.max() if self._sign > 0.0 else -corners.min()))
+
+    def take(self, field: Array, tolerance: float) -> None:
+        """Hold those of the cells, old and new, that may beat the best corner."""
+        kept = self._candidates(self._sign, field, tolerance)
+        old = None if self._open is None else self._candidates(1.0, self._open, tolerance)
+        self._open = kept if old is None else np.concatenate([old, kept], axis=-1)
+
+    def _candidates(self, sign: float, field: Array, tolerance: float) -> Array:
+        """Coefficients of sign * field on the cells that may beat the best corner."""
+        within = tuple(range(field.ndim - 1))
+        tops = field.max(axis=within) if sign > 0.0 else -field.min(axis=within)
+        may = tops > self.best + tolerance
+        self._dropped = max(self._dropped, float(np.max(tops[~may], initial=-np.inf)))
+        return np.asarray(sign * field[..., may])
+
+    def bound(self, tolerance: float, max_subdivisions: int) -> float:
+        """Bound of the maximum."""
+        rest, field = self.best, self._open
+        if field is not None:
+            field = self._candidates(1.0, field, tolerance)
+            rest = max(rest, self._dropped)
+        if field is None or not field.size:
+            return rest
+        return max(rest, _upper(field, self.best, tolerance, max_subdivisions))
 
 
 def apply_along(matrix: Array, array: Array, axis: int) -> Array:
@@ -74,20 +160,19 @@ def apply_along(matrix: Array, array: Array, axis: int) -> Array:
     return product.reshape(*array.shape[:axis], matrix.shape[0], *array.shape[axis + 1 :])
 
 
-def _upper(field: Array, sign: float, best: float, tolerance: float, max_subdivisions: int) -> float:
-    """Bound of the maximum of sign * field; `best` is a value that is attained."""
+def _upper(field: Array, best: float, tolerance: float, max_subdivisions: int) -> float:
+    """Bound of the maximum of a field; `best` is a value that is attained."""
     axes = field.ndim - 1
     halvings = [max_subdivisions if size > 2 else 0 for size in field.shape[:-1]]
     bound = best
     within = tuple(range(axes))
-    tops = field.max(axis=within) if sign > 0.0 else -field.min(axis=within)
+    tops = field.max(axis=within)
     while True:
         open_cells = tops > best + tolerance
         bound = max(bound, float(np.max(tops[~open_cells], initial=best)))
         if not open_cells.any():
             return bound
-        field = sign * field[..., open_cells]
-        sign = 1.0
+        field = field[..., open_cells]
         # along an axis the bound misses the values by about the second differences
         bends = [
             float(np.abs(np.diff(field, 2, axis=axis)).max()) if halvings[axis] > 0 else 0.0

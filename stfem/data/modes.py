@@ -9,7 +9,7 @@ j_j the spherical Bessel function, and sum_j (2j+1) j_j(kappa)^2 = 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,7 +20,7 @@ from scipy.special import gammaln, spherical_jn
 from stfem.data.base import Array
 from stfem.meshes.grid import TensorGrid
 
-__all__ = ["Tails", "evaluate", "expand", "factors", "remainders", "tails"]
+__all__ = ["Tails", "evaluate", "expansion", "factors", "remainders", "tails"]
 
 ComplexArray = NDArray[np.complex128]
 _SLACK = 1.0 + 1e-10  # far above the relative error of spherical_jn (1e-13) and of the sums here
@@ -142,8 +142,12 @@ def evaluate(amplitudes: ComplexArray, wavevectors: Array, points: Array) -> Arr
     return values
 
 
-def expand(rows: ComplexArray, wavevectors: Array, grid: TensorGrid, degree: int) -> Array:
-    """Modes of sum_r Re( rows[r, :] exp(i k_r . x) ), summed direction by direction.
+def expansion(
+    rows: ComplexArray, wavevectors: Array, grid: TensorGrid, degree: int
+) -> Callable[[slice], Array]:
+    """Modes of sum_r Re( rows[r, :] exp(i k_r . x) ) on ranges of cells of direction 0.
+
+    The other directions are summed up at once.
 
     Parameters
     ----------
@@ -154,27 +158,32 @@ def expand(rows: ComplexArray, wavevectors: Array, grid: TensorGrid, degree: int
 
     Returns
     -------
-    array, shape (T, degree+1, ..., N_1, ...)
+    callable, gives arrays of shape (T, degree+1, ..., cells of the range, N_2, ...)
     """
-    dim, q = grid.dim, degree + 1
+    dim, q, count = grid.dim, degree + 1, rows.shape[1]
     if len(rows) == 0:
-        return np.zeros((rows.shape[1],) + (q,) * dim + grid.cells)
+        return lambda cells: np.zeros((count, *(q,) * dim, cells.stop - cells.start, *grid.cells[1:]))
     state = rows
     for i, unique, index, starts in _eliminations(wavevectors):
         table = _direction(unique, grid.spacing[i], grid.cells[i], degree)[0][index]
         if i == 0:  # only the real part of the last sum is needed
-            left = np.concatenate([state.real, -state.imag])
-            values = left.T @ np.concatenate([table.real, table.imag])
+            left = np.concatenate([state.real, -state.imag]).T
+            last = np.concatenate([table.real, table.imag]).reshape(left.shape[1], q, -1)
         else:
             stops = [*starts[1:], len(state)]
             state = np.stack(
                 [(state[a:b].T @ table[a:b]).ravel() for a, b in zip(starts, stops, strict=True)]
             )
-    shape = [rows.shape[1]]
-    for i in reversed(range(dim)):
-        shape += [q, grid.cells[i]]
     order = [0] + [2 * dim - 1 - 2 * i for i in range(dim)] + [2 * dim - 2 * i for i in range(dim)]
-    return np.ascontiguousarray(values.reshape(shape).transpose(order))
+
+    def on(cells: slice) -> Array:
+        values = left @ last[:, :, cells].reshape(left.shape[1], -1)
+        shape = [count]
+        for i in reversed(range(1, dim)):
+            shape += [q, grid.cells[i]]
+        return np.ascontiguousarray(values.reshape(*shape, q, -1).transpose(order))
+
+    return on
 
 
 @lru_cache(maxsize=8)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stfem.data import modes
-from stfem.data.base import Array, Data, Projection, Slab
+from stfem.data.base import Array, Data, Projection, RowProjection, Slab
 from stfem.data.constant import as_number
 from stfem.meshes.grid import TensorGrid
 
@@ -110,6 +110,11 @@ class Trigonometric(Data):
 
     def project(self, grid: TensorGrid, degree: int, time: float | Slab) -> Projection:
         """Project in closed form, mode by mode (spherical Bessel functions), with proved remainders."""
+        part = self.project_rows(grid, degree, time)
+        return Projection(part.on(slice(0, grid.cells[0])), part.remainder_l2, part.remainder_sup)
+
+    def project_rows(self, grid: TensorGrid, degree: int, time: float | Slab) -> RowProjection:
+        """The same; what is held does not depend on the number of cells in direction 0."""
         self._check(grid, degree)
         k = self.wavevectors[self._starts]
         if isinstance(time, Slab):
@@ -124,11 +129,14 @@ class Trigonometric(Data):
             size, owner = np.abs(rows[:, 0]), np.arange(len(k))
             tails = modes.Tails.none(len(k))
             measure = grid.measure
-        coefficients = modes.expand(rows, k, grid, degree)
+        coefficients = modes.expansion(rows, k, grid, degree)
         mean_square_root, sup = modes.remainders(size, owner, tails, k, grid, degree)
-        if not isinstance(time, Slab):
-            coefficients = coefficients[0]
-        return Projection(coefficients, mean_square_root * measure**0.5, sup)
+
+        def on(cells: slice) -> Array:
+            found = coefficients(cells)
+            return found if isinstance(time, Slab) else np.asarray(found[0])
+
+        return RowProjection(on, mean_square_root * measure**0.5, sup)
 
     def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:
         """sum_j |c_j|, for all x and t."""

@@ -30,8 +30,8 @@ EXPONENT = 0.01
 HELPS = 0.7
 #: Slabs after a larger spacing has made things worse before it is tried again;
 PAUSE = 64
-#: slabs before it is tried at all: what disturbs the start of a run shall have died away.
-START = 24
+#: and steps of a run below which it is not tried: one bad slab would be too large a part of it.
+LONG = 200
 #: Part of a share that interpolation of a wave must explain to be taken for its cause.
 EXCESS = 0.3
 #: Multiple of the target that other causes may reach.
@@ -68,7 +68,7 @@ class NodeSelector:
         self._nodes, self._target, self._interpolant = nodes, target, interpolant
         self._final_time, self._step = final_time, 0.0
         self._fixed = spacing is not None
-        self._rest = START  # slabs before K may be tried out
+        self._rest = 0  # slabs before K may be tried out again
         self._growth: tuple[float, float] | None = None  # time and 2μ of the slab before
         self._excess: tuple[int, float] | None = None  # spacing and error where waves do not explain it
         self.spacing = self.wanted = spacing or 1
@@ -99,6 +99,8 @@ class NodeSelector:
         most, least = max(self.spacing + 1, int(GROWTH * self.spacing)), int(self.spacing / GROWTH)
         spacing = max(min(self.wanted, most), least, 1)
         steps = left / self._step
+        if steps < 2.5 * spacing:  # stencils of the last slabs are one-sided and tell less
+            spacing = min(spacing, self.spacing)
         if not spacing < steps < 3 * spacing:
             return spacing
         parts = min(ceil(steps / spacing - 1e-6), max(1, int(GROWTH * steps / self.spacing)))
@@ -164,14 +166,15 @@ class NodeSelector:
         """
         before, self._excess = self._excess, (steps, error)
         self._rest -= 1
+        allowed = self._rest < 0 and self._final_time >= LONG * self._step
         if before is not None and steps > before[0]:
             if error < HELPS * before[1]:
                 return max(steps + 1, int(GROWTH * steps))
             self._rest = PAUSE
             return before[0]
         if before is not None and steps == before[0]:
-            return max(2, self.wanted) if steps == 1 and self._rest < 0 else self.wanted
-        return 2 if steps == 1 and self._rest < 0 else min(usual, steps)
+            return max(2, self.wanted) if steps == 1 and allowed else self.wanted
+        return 2 if steps == 1 and allowed else min(usual, steps)
 
 
 def _phase(rates: Array) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -29,7 +29,8 @@ from stfem.reconstruction import (
 )
 from stfem.residual import FLUX_FAMILY, ResidualSplit, SlabNorms
 from stfem.semidiscretization import Semidiscretization
-from stfem.spaces.stencil import Array
+from stfem.spaces.rows import row_blocks
+from stfem.spaces.stencil import Array, cell_rows
 from stfem.spaces.tensor import norm_l2_sq
 from stfem.timestepping import Node, NonFiniteError
 
@@ -105,6 +106,7 @@ class _Run:
         self.family = FamilyUse(estimator.members)
         self.indicators = IndicatorSum(self.grid, semidiscretization.grid.cells)
         self.true = None if self.problem.exact is None else TrueError(self.problem, self.grid, self.degree)
+        self.initial: InitialError
         self.rows: list[tuple[float, ...]] = []
         self.errors: list[float] = []
         self.seconds_true = 0.0
@@ -118,37 +120,47 @@ class _Run:
             self.interpolant,
             self.problem.final_time,
         )
-        slabs = reconstructed_slabs(
-            (self.bound_reconstruction.at_node(self._accelerated(node)) for node in selector),
-            self.interpolant,
-        )
+        slabs = reconstructed_slabs(self._reconstructed(selector), self.interpolant, self.problem.final_time)
         state: BoundState | None = None
         # A run that blows up overflows here before its values do; that is an error of its own, not a warning.
         with np.errstate(over="ignore", invalid="ignore"):
             for slab in slabs:
                 if state is None:
-                    initial = initial_error(self.problem, self.grid, self.degree, slab.start.state[0])
-                    state = self._start(initial)
-                level = state.final
-                try:
-                    whole = self.family.due(level, partial(self.split.family_gain, slab, level))
-                    own = self.split.norms(slab, whole, level)
-                except OverflowError as error:
-                    raise NonFiniteError("residual", slab.time.stop, selector.steps) from error
-                if not np.isfinite(own.alpha(1.0)):
-                    raise NonFiniteError("residual", slab.time.stop, selector.steps)
-                choice = self._advance(state, slab, own, selector)
-                if whole:
-                    self.family.learn(own, choice, level)
-                if self.true is not None:
-                    started = perf_counter()
-                    self.true.take(slab)
-                    self.errors.append(self.true.final)
-                    self.seconds_true += perf_counter() - started
+                    state = self._start(self.initial)
+                self._take(state, slab, selector)
                 last = slab.stop
+                del slab  # and with it the nodes that no later slab needs
         if state is None:
             raise ValueError("nodes: expected at least two time nodes, got fewer")
-        return self._result(state, initial, last, selector)
+        return self._result(state, self.initial, last, selector)
+
+    def _take(self, state: BoundState, slab: ReconstructedSlab, selector: NodeSelector) -> None:
+        """Measure a slab and advance the bound over it."""
+        level = state.final
+        try:
+            whole = self.family.due(level, partial(self.split.family_gain, slab, level))
+            own = self.split.norms(slab, whole, level)
+        except OverflowError as error:
+            raise NonFiniteError("residual", slab.time.stop, selector.steps) from error
+        if not np.isfinite(own.alpha(1.0)):
+            raise NonFiniteError("residual", slab.time.stop, selector.steps)
+        choice = self._advance(state, slab, own, selector)
+        if whole:
+            self.family.learn(own, choice, level)
+        if self.true is not None:
+            started = perf_counter()
+            self.true.take(slab)
+            self.errors.append(self.true.final)
+            self.seconds_true += perf_counter() - started
+
+    def _reconstructed(self, nodes: Iterable[Node]) -> Iterator[NodeReconstruction]:
+        """The nodes with what belongs to them; the initial error is measured before others take memory."""
+        for n, node in enumerate(nodes):
+            if n == 0:
+                field = self.bound_reconstruction.field(node.values)
+                self.initial = initial_error(self.problem, self.grid, self.degree, field)
+                del field
+            yield self.bound_reconstruction.at_node(self._accelerated(node))
 
     def _accelerated(self, node: Node) -> Node:
         """The node with d²U/dt², where slabs can be put together from residuals at their nodes."""
@@ -260,9 +272,13 @@ class _Run:
 
     def _distance_to_dg(self, last: NodeReconstruction) -> float:
         """‖û(T) − u_h(T)‖, exact: ‖û‖² of the part above degree q plus the difference below (T4.5)."""
-        reconstruction = self.bound_reconstruction
-        prolonged = prolong(last.node.values, self.semi.grid.cells, self.degree, reconstruction)
-        return float(np.sqrt(norm_l2_sq(last.state[0] - prolonged, self.grid)))
+        cells, values = self.semi.grid.cells, last.node.values
+        total, modes = 0.0, len(values) * (self.degree + 1) ** self.grid.dim
+        for rows, _ in row_blocks(self.semi.grid, self.grid, 2 * modes):
+            given = cell_rows(values, rows, self.grid.dim)
+            prolonged = prolong(given, cells, self.degree, self.bound_reconstruction)
+            total += norm_l2_sq(last.state_on(rows)[0] - prolonged, self.grid)
+        return float(np.sqrt(total))
 
 
 class FamilyUse:

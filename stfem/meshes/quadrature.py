@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ __all__ = ["Array", "cube_rule", "simplex_rule"]
 Array = NDArray[np.float64]
 Rule = tuple[Array, Array]
 
+#: Decimals in which points that fall together agree.
+_DIGITS = 10
 #: Orders up to which scikit-fem has tables for triangles; those with a negative weight are left out.
 _TRIANGLE_TABLES = frozenset(range(1, 20)) - {3, 7}
 
@@ -45,10 +48,10 @@ def cube_rule(dim: int, order: int) -> Rule:
 def simplex_rule(dim: int, order: int) -> Rule:
     """Rule on {x ≥ 0, Σ x_i ≤ 1}, exact for total degree ``order``.
 
-    Tables of scikit-fem for triangles up to degree 19, which keep the symmetries of the triangle: two cells
-    that meet at it see the same points. Otherwise the cube is folded into the simplex,
+    Tables of scikit-fem for triangles up to degree 19. Otherwise the cube is folded into the simplex,
     x_i = s_i Π_{j<i} (1 − s_j), whose Jacobian Π (1 − s_j)^{d−1−j} is the weight of Gauss–Jacobi rules. (The
-    tables of scikit-fem 12 for tetrahedra miss their order from 5 on.)
+    tables of scikit-fem 12 for tetrahedra miss their order from 5 on.) On triangles all rules have the
+    symmetries of the triangle, so that two cells that meet at it see the same points.
 
     Returns
     -------
@@ -66,7 +69,17 @@ def simplex_rule(dim: int, order: int) -> Rule:
         folded[i] = np.multiply.outer(rest, s).ravel()
         rest = np.multiply.outer(rest, 1.0 - s).ravel()
         weights = np.multiply.outer(weights, w).ravel()
-    return _frozen(folded, weights)
+    return _frozen(*_symmetrised(folded, weights)) if dim == 2 else _frozen(folded, weights)
+
+
+def _symmetrised(points: Array, weights: Array) -> Rule:
+    """Mean of a rule over the six symmetries of the triangle; points that fall together become one."""
+    corners = np.concatenate([1.0 - points.sum(axis=0, keepdims=True), points])
+    images = np.concatenate([corners[list(order)[1:]] for order in permutations(range(3))], axis=1)
+    _, first, group = np.unique(images.round(_DIGITS), axis=1, return_index=True, return_inverse=True)
+    merged = np.zeros(len(first))
+    np.add.at(merged, group, np.tile(weights / 6.0, 6))
+    return images[:, first], merged
 
 
 def _frozen(points: Array, weights: Array) -> Rule:

@@ -130,9 +130,12 @@ class ReferenceCell:
         corners = self.on_facet.vertices[:, list(self.facet_permutations[orientation])]
         turned = corners @ self.on_facet.shape_values(parameters)
         distance = np.abs(turned[:, :, None] - parameters[:, None]).sum(axis=0)
-        if np.any(distance.min(axis=1) > _SYMMETRIC):
-            raise ValueError("parameters: expected points with the symmetries of the facet, got others")
-        return np.asarray(distance.argmin(axis=1))
+        places = distance.argmin(axis=1)
+        if np.any(distance.min(axis=1) > _SYMMETRIC) or len(np.unique(places)) < len(places):
+            raise ValueError(
+                "parameters: expected different points with the symmetries of the facet, got others"
+            )
+        return np.asarray(places)
 
     @cached_property
     def facet_normals(self) -> Array:

@@ -69,11 +69,14 @@ class BoundFilteredGradient:
         self._diffused = [c for c, weight in enumerate(equation.diffused) if weight]
         self._has_flux = semidiscretization.has_diffusion
 
-    def field(self, u: Array) -> Array:
-        """û = K^{(ℓ)} * u_h, modes of degree q + ℓ on half cells, for any array ``(…, q+1, …, N…)``."""
-        return apply_term(tuple((i, self._filter) for i in range(self._dim)), u, self._dim)
+    def field(self, u: Array, rows: slice | None = None) -> Array:
+        """û = K^{(ℓ)} * u_h, modes of degree q + ℓ on half cells, for any array ``(…, q+1, …, N…)``.
 
-    def flux(self, u: Array) -> tuple[Array, ...]:
+        On all cells, or on the halves of some rows of cells.
+        """
+        return apply_term(tuple((i, self._filter) for i in range(self._dim)), u, self._dim, rows)
+
+    def flux(self, u: Array, rows: slice | None = None) -> tuple[Array, ...]:
         """d̃ of the diffusing components of ``(…, m, q+1, …, N…)``, one array per direction."""
         if not self._has_flux:
             return ()
@@ -83,6 +86,7 @@ class BoundFilteredGradient:
                 tuple((j, self._slopes[j] if j == i else self._filter) for j in range(self._dim)),
                 chosen,
                 self._dim,
+                rows,
             )
             for i in range(self._dim)
         ]
@@ -92,7 +96,7 @@ class BoundFilteredGradient:
 
     def at_node(self, node: Node) -> NodeReconstruction:
         """û_n, ∂_tû_n and the filtered gradients of both."""
-        return NodeReconstruction(node, self.field, self.flux)
+        return NodeReconstruction(node, self.field, self.flux, by_rows=True)
 
 
 def on_half_cells(stencil: Stencil) -> Stencil:

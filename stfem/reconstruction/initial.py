@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from stfem.data import Data
-from stfem.reconstruction.node import BoundReconstruction
+from stfem.reconstruction.node import BoundReconstruction, RowReconstruction
 from stfem.reconstruction.transfer import restrict
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import derivative_matrix
-from stfem.spaces.stencil import Array, apply_matrix
+from stfem.spaces.rows import row_blocks
+from stfem.spaces.stencil import Array, apply_matrix, cell_rows
 
 EXPLICIT_REPEATS = 2
 IMPLICIT_REPEATS = 3
@@ -42,19 +43,37 @@ def initial_corrected(
     if diffusive is None:
         u = target
         for _ in range(EXPLICIT_REPEATS):
-            u = u + target - _restrict(reconstruction.field(u), semidiscretization, reconstruction)
+            u = u + target - _restricted(u, semidiscretization, reconstruction, False)[0]
         return u
     # weighs w against the rate ε∇·A∇w: any time does, the final one makes the bound independent of units
     weight = semidiscretization.problem.final_time
     u = np.zeros(semidiscretization.shape)
     for _ in range(IMPLICIT_REPEATS):
-        field = reconstruction.field(u)
-        defect = target - _restrict(field, semidiscretization, reconstruction)
-        rate = _restrict(
-            _diffused(field, semidiscretization, reconstruction), semidiscretization, reconstruction
-        )
-        u = u + semidiscretization.solve_parabolic(defect - weight * (diffusive - rate), weight)
+        field, rate = _restricted(u, semidiscretization, reconstruction, True)
+        u = u + semidiscretization.solve_parabolic(target - field - weight * (diffusive - rate), weight)
     return u
+
+
+def _restricted(
+    u: Array, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction, diffused: bool
+) -> list[Array]:
+    """P_h S u, and P_h ∇·D∇S u where it is wanted, by rows of cells where S works on these."""
+    grid, degree = semidiscretization.grid, semidiscretization.degree
+    results = [np.empty(u.shape) for _ in range(1 + diffused)]
+    values = len(u) * (reconstruction.degree + 1) ** grid.dim
+    if isinstance(reconstruction, RowReconstruction):
+        state = reconstruction.field_rows(u)
+        blocks = [rows for rows, _ in row_blocks(grid, reconstruction.grid, values)]
+    else:
+        state, blocks = (lambda rows: reconstruction.field(u)), [slice(0, grid.cells[0])]
+    for rows in blocks:
+        fields = [state(rows)]
+        if diffused:
+            fields.append(_diffused(fields[0], semidiscretization, reconstruction))
+        cells = (rows.stop - rows.start, *grid.cells[1:])
+        for result, field in zip(results, fields, strict=True):
+            cell_rows(result, rows, grid.dim)[...] = restrict(field, cells, degree)
+    return results
 
 
 def _projected_diffusion(semidiscretization: Semidiscretization) -> Array | None:
@@ -96,10 +115,3 @@ def _diffused(
         flux = sum(equation.diffusion[i, j] * gradient[j] for j in range(dim))
         total += apply_matrix(slope / h, np.asarray(flux), i, dim)
     return np.asarray(total * np.reshape(equation.diffused, (-1, *(1,) * (2 * dim))))
-
-
-def _restrict(
-    field: Array, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction
-) -> Array:
-    """P_h of a field on the reconstruction's grid."""
-    return restrict(field, semidiscretization.grid.cells, semidiscretization.degree, reconstruction)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -13,7 +13,7 @@ from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction.multiplier import FilterNorms
 from stfem.reconstruction.symbol import FilterSymbol
 from stfem.semidiscretization import Semidiscretization
-from stfem.spaces.stencil import Array
+from stfem.spaces.stencil import Array, cell_rows, refined_rows
 from stfem.timestepping import Node
 
 
@@ -21,42 +21,64 @@ from stfem.timestepping import Node
 class NodeReconstruction:
     """Reconstruction at a time node in kernel layout.
 
-    Orthonormal Legendre modes on ``grid`` of the bound reconstruction, computed when they are first asked
-    for.
+    Orthonormal Legendre modes on ``grid`` of the bound reconstruction. On all cells, ``state`` and ``flux``
+    are kept once they are asked for. On some rows of cells û is taken from there, or else computed anew, as
+    the flux is, without holding anything whole.
 
     Parameters
     ----------
     node
         The discrete solution (t_n, U_n, F_n) behind it.
     reconstruct_state, reconstruct_flux
-        Give ``state`` and ``flux`` for the pair ``(2, m, q+1, …, N…)`` of U_n and F_n.
-
-    Attributes
-    ----------
-    state
-        ``(2, m, Q+1, …, N…)``: û_n and ∂_tû_n.
-    flux
-        One array per direction ``(2, m', …)`` with the scheme flux D∇u_h, filtered, of the diffusing
-        components and its time derivative; the own direction has one mode more. Empty where nothing diffuses.
+        Give ``state`` and ``flux`` for arrays ``(k, m, q+1, …, N…)`` such as the pair of U_n and F_n.
+    by_rows
+        Whether they take a second argument: the range of rows of cells of the scheme that is wanted.
     """
 
     node: Node
-    reconstruct_state: Callable[[Array], Array]
-    reconstruct_flux: Callable[[Array], tuple[Array, ...]]
+    reconstruct_state: Callable[..., Array]
+    reconstruct_flux: Callable[..., tuple[Array, ...]]
+    by_rows: bool = False
 
     @cached_property
     def state(self) -> Array:
-        """û_n and ∂_tû_n."""
+        """û_n and ∂_tû_n, ``(2, m, Q+1, …, N…)``."""
         return self.reconstruct_state(self._pair)
 
     @cached_property
     def flux(self) -> tuple[Array, ...]:
-        """The filtered scheme flux of both, per direction."""
+        """The scheme flux D∇u_h, filtered, of the diffusing components, and its time derivative.
+
+        One array per direction ``(2, m', …)``; the own direction has one mode more. Empty where nothing
+        diffuses.
+        """
         return self.reconstruct_flux(self._pair)
+
+    def state_on(self, rows: slice) -> Array:
+        """``state`` on a range of rows of cells of the scheme."""
+        if "state" in vars(self) or not self.by_rows:
+            return self._cut(self.state, rows)
+        return np.concatenate([self.reconstruct_state(entry, rows) for entry in self._entries])
+
+    def flux_on(self, rows: slice) -> tuple[Array, ...]:
+        """``flux`` on a range of rows of cells of the scheme."""
+        if not self.by_rows:
+            return tuple(self._cut(component, rows) for component in self.flux)
+        value, rate = (self.reconstruct_flux(entry, rows) for entry in self._entries)
+        return tuple(np.concatenate(both) for both in zip(value, rate, strict=True))
+
+    def _cut(self, field: Array, rows: slice) -> Array:
+        """Some rows of cells of the scheme out of a whole field."""
+        dim = self.node.values.ndim // 2
+        return cell_rows(field, refined_rows(rows, field.shape[-dim] // self.node.values.shape[-dim]), dim)
+
+    @property
+    def _entries(self) -> tuple[Array, Array]:
+        return self.node.values[None], self.node.rate[None]
 
     @property
     def _pair(self) -> Array:
-        return np.stack([self.node.values, self.node.rate])
+        return np.concatenate(self._entries)
 
     @property
     def time(self) -> float:
@@ -89,11 +111,14 @@ class RowReconstruction(BoundReconstruction, Protocol):
     norms: FilterNorms
     symbol: FilterSymbol
 
-    def field_rows(self, u: Array) -> Callable[[slice], Array]:
-        """û on ranges of rows of cells of the scheme, asked for one after the other."""
+    def field_rows(self, u: Array | Sequence[Array]) -> Callable[[slice], Array]:
+        """û on ranges of rows of cells of the scheme, asked for one after the other.
+
+        Of several arrays they make up a first axis.
+        """
         ...
 
-    def flux_rows(self, u: Array) -> Callable[[slice], tuple[Array, ...]]:
+    def flux_rows(self, u: Array | Sequence[Array]) -> Callable[[slice], tuple[Array, ...]]:
         """Scheme flux of the diffusing components there, per direction."""
         ...
 

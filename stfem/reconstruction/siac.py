@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,20 +113,24 @@ class BoundSiac:
         """K_h * σ_h of the diffusing components of ``(…, m, q+1, …, N…)``; σ_h of T2.1 has D inside."""
         return self.flux_rows(u)(self._range_of(u, rows))
 
-    def field_rows(self, u: Array) -> Callable[[slice], Array]:
-        """û on ranges of rows of cells that are asked for one after the other."""
+    def field_rows(self, u: Array | Sequence[Array]) -> Callable[[slice], Array]:
+        """û on ranges of rows of cells that are asked for one after the other, of one array or of several."""
         applied = TermRows(tuple((i, self._filter) for i in range(self._dim)), u, self._dim)
         return lambda rows: self._padded(applied(rows))
 
-    def flux_rows(self, u: Array) -> Callable[[slice], tuple[Array, ...]]:
+    def flux_rows(self, u: Array | Sequence[Array]) -> Callable[[slice], tuple[Array, ...]]:
         """The same of the filtered scheme flux."""
-        axis = u.ndim - 2 * self._dim - 1
-        chosen = u if len(self._diffused) == u.shape[axis] else np.take(u, self._diffused, axis=axis)
+        if isinstance(u, np.ndarray):
+            chosen: Array | list[Array] = self._diffusing(u)
+            leading = self._diffusing(u).shape[: -2 * self._dim]
+        else:
+            chosen = [self._diffusing(array) for array in u]
+            leading = (len(u), *chosen[0].shape[: -2 * self._dim])
         applied = [[TermRows(term, chosen, self._dim) for term in terms] for terms in self._flux_terms]
 
         def flux(rows: slice) -> tuple[Array, ...]:
             found = [
-                np.asarray(sum(term(rows) for term in terms)) if terms else self._no_flux(chosen, i, rows)
+                np.asarray(sum(term(rows) for term in terms)) if terms else self._no_flux(leading, i, rows)
                 for i, terms in enumerate(applied)
             ]
             if self._range is None:
@@ -138,10 +142,15 @@ class BoundSiac:
 
         return flux
 
-    def _no_flux(self, chosen: Array, direction: int, rows: slice) -> Array:
+    def _diffusing(self, u: Array) -> Array:
+        """The diffusing components of ``(…, m, q+1, …, N…)``."""
+        axis = u.ndim - 2 * self._dim - 1
+        return u if len(self._diffused) == u.shape[axis] else np.take(u, self._diffused, axis=axis)
+
+    def _no_flux(self, leading: tuple[int, ...], direction: int, rows: slice) -> Array:
         modes = [self.degree + 1 + (j == direction) for j in range(self._dim)]
         cells = self._filter.pieces * (rows.stop - rows.start)
-        return np.zeros((*chosen.shape[: -2 * self._dim], *modes, cells, *self.grid.cells[1:]))
+        return np.zeros((*leading, *modes, cells, *self.grid.cells[1:]))
 
     def _range_of(self, u: Array, rows: slice | None) -> slice:
         return slice(0, u.shape[-self._dim]) if rows is None else rows
@@ -158,4 +167,4 @@ class BoundSiac:
 
     def at_node(self, node: Node) -> NodeReconstruction:
         """û_n = K_h * U_n, ∂_tû_n = K_h * F_n and the filtered scheme fluxes of both."""
-        return NodeReconstruction(node, self.field, self.flux)
+        return NodeReconstruction(node, self.field, self.flux, by_rows=True)

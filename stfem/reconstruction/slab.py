@@ -14,7 +14,16 @@ from stfem.reconstruction.hermite import Hermite
 from stfem.reconstruction.node import NodeReconstruction
 from stfem.spaces.stencil import Array
 
-AnyNode = TypeVar("AnyNode")
+
+class Timed(Protocol):
+    """Anything that belongs to a time."""
+
+    @property
+    def time(self) -> float:
+        """t_n."""
+
+
+AnyNode = TypeVar("AnyNode", bound=Timed)
 
 
 class Interpolant(Protocol):
@@ -56,21 +65,41 @@ class ReconstructedSlab:
     start: NodeReconstruction
     stop: NodeReconstruction
 
+    def states_on(self, rows: slice) -> Array:
+        """û and ∂_tû of one node after the other on rows of cells of the scheme, ``(2·len(nodes), m, …)``."""
+        return np.concatenate([node.state_on(rows) for node in self.nodes])
+
+    def fluxes_on(self, rows: slice) -> tuple[Array, ...]:
+        """The filtered scheme fluxes and their rates likewise, per direction."""
+        fluxes = [node.flux_on(rows) for node in self.nodes]
+        return tuple(np.concatenate(component) for component in zip(*fluxes, strict=True))
+
 
 def reconstructed_slabs(
-    nodes: Iterable[NodeReconstruction], interpolant: Hermite
+    nodes: Iterable[NodeReconstruction], interpolant: Hermite, final_time: float | None = None
 ) -> Iterator[ReconstructedSlab]:
     """Stream slabs from a stream of nodes, holding no more nodes than the stencil and its look-ahead need.
 
     At the start the stencil takes nodes to the right, at the end nodes to the left; a run with fewer nodes
     than the stencil lowers the degree.
+
+    Parameters
+    ----------
+    nodes
+        In the order of time.
+    interpolant
+        Rule for the polynomials in time.
+    final_time
+        Time of the last node, where it is known: before that the oldest node is let go while the next one is
+        computed. A stream that ends earlier all the same lowers the degree on its last slabs.
     """
-    for stencil, start, stop in stencils(nodes, interpolant):
+    for stencil, start, stop in stencils(nodes, interpolant, final_time):
         yield _slab(stencil, start, stop, interpolant)
+        del stencil, start, stop  # not held while the next node is computed
 
 
 def stencils(
-    nodes: Iterable[AnyNode], interpolant: Interpolant
+    nodes: Iterable[AnyNode], interpolant: Interpolant, final_time: float | None = None
 ) -> Iterator[tuple[tuple[AnyNode, ...], AnyNode, AnyNode]]:
     """Nodes that an interpolant takes on every slab, and the two at its ends; streams as above."""
     window: deque[AnyNode] = deque()
@@ -84,13 +113,17 @@ def stencils(
                 ended = True
             else:
                 window.append(node)
+            del node
         if behind + 1 >= len(window):
             return
-        first = min(max(behind - interpolant.look_back, 0), max(len(window) - interpolant.nodes, 0))
-        stencil = tuple(window[k] for k in range(first, min(first + interpolant.nodes, len(window))))
-        yield stencil, window[behind], window[behind + 1]
+        # no later stencil starts further to the left
+        while behind > interpolant.look_back and len(window) > interpolant.nodes:
+            window.popleft()
+            behind -= 1
+        yield tuple(window)[: interpolant.nodes], window[behind], window[behind + 1]
         behind += 1
-        while behind > interpolant.nodes - 2:
+        follows = final_time is not None and window[-1].time < final_time
+        if follows and behind > interpolant.look_back and len(window) == interpolant.nodes:
             window.popleft()
             behind -= 1
 

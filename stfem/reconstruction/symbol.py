@@ -15,6 +15,8 @@ from stfem.spaces.stencil import Array, Stencil
 
 #: Bound of the relative round-off of transforms and products, with some margin.
 ROUNDING = 1e-13
+#: Numbers handled at once, to stay in the cache.
+_BLOCK_VALUES = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,33 +81,49 @@ class FilterSymbol:
         directions
             What is wanted: i for ∂_iS v, in 1/length.
         """
-        spectrum = scipy.fft.rfftn(field, axes=range(-self._grid.dim, 0))
+        # some modes at a time, as a transform takes the memory of its field once more
+        dim, modes = self._grid.dim, field.reshape(-1, *self._grid.cells)
+        spectrum = np.empty((len(modes), *self._grid.cells[:-1], len(self._count)), dtype=np.complex128)
+        step = max(1, _BLOCK_VALUES // self._grid.size)
+        for start in range(0, len(modes), step):
+            some = slice(start, start + step)
+            spectrum[some] = scipy.fft.rfftn(modes[some], axes=range(-dim, 0))
+        spectrum = spectrum.reshape(*field.shape[:-dim], *spectrum.shape[1:])
         found = [self._norms(spectrum, direction) for direction in directions]
         sizes, sups = np.array(found).T
         return sizes, sups
 
     def _norms(self, spectrum: NDArray[np.complex128], direction: int | None) -> tuple[float, float]:
-        """Of S v or ∂_iS v."""
+        """Of S v or ∂_iS v; some frequencies at a time, over which all sums go."""
         dim = self._grid.dim
         factors = [self._slope[i] if i == direction else self._plain[i] for i in range(dim)]
-        z = spectrum
-        for i, factor in enumerate(factors):
-            z = _along(factor.matrices, z, i, dim)
-        gain = prod(factor.gain for factor in factors)
-        before, after = np.abs(spectrum), np.abs(z)
+        count = spectrum.shape[-dim]
+        step = max(1, _BLOCK_VALUES * count // spectrum.size)
+        squares, lost, total, sups = 0.0, 0.0, 0.0, np.zeros(1)
+        for start in range(0, count, step):
+            rows = slice(start, min(start + step, count))
+            z = np.moveaxis(np.moveaxis(spectrum, -dim, 0)[rows], 0, -dim)
+            often = self._count[rows] if dim == 1 else self._count
+            before = np.abs(z)
+            for i, factor in enumerate(factors):
+                z = _along(factor.matrices[rows] if i == 0 else factor.matrices, z, i, dim)
+            after = np.abs(z)
+            squares += float(self._sum(after**2, often).sum())
+            lost += float(self._sum(before**2, often).sum())
+            total += float(self._sum(before, often).sum())
+            sups = sups + self._sum(after, often)
         measure = self._grid.cell_measure / self._pieces**dim
-        size, lost = (float(np.sqrt(measure * self._sum(x**2).sum())) for x in (after, before))
-        sups = self._sum(after)
+        gain = prod(factor.gain for factor in factors)
         for i, factor in enumerate(factors):
             split = sups.reshape(*sups.shape[: 1 + i], self._pieces, -1, *sups.shape[2 + i :])
             sups = np.moveaxis(split, 2 + i, -1) @ factor.heights
         highest = prod(float(np.linalg.norm(factor.heights)) for factor in factors)
-        rounded = gain * highest * float(self._sum(before).sum())
-        return size + ROUNDING * gain * lost, float(sups.max()) + ROUNDING * rounded
+        size = float(np.sqrt(measure * squares)) + ROUNDING * gain * float(np.sqrt(measure * lost))
+        return size, float(sups.max()) + ROUNDING * gain * highest * total
 
-    def _sum(self, magnitudes: Array) -> Array:
-        """Σ_k over all frequencies, over their number."""
-        summed = magnitudes @ self._count
+    def _sum(self, magnitudes: Array, count: Array) -> Array:
+        """Σ_k over frequencies, over the number of all of them."""
+        summed = magnitudes @ count
         return np.asarray(summed.sum(axis=tuple(range(1 - self._grid.dim, 0))) / self._grid.size)
 
 

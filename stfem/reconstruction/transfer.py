@@ -18,13 +18,13 @@ def restriction_matrix(degree: int, fine_degree: int, pieces: int) -> Array:
     return np.concatenate(blocks, axis=1)
 
 
-def restrict(field: Array, cells: tuple[int, ...], degree: int, reconstruction: BoundReconstruction) -> Array:
-    """L² projection from the (possibly split) cells of a reconstruction to modes of degree q on the cells."""
+def restrict(field: Array, cells: tuple[int, ...], degree: int) -> Array:
+    """L² projection from the pieces of cells, or from the cells themselves, to modes of degree q on them."""
     dim = len(cells)
     for i, count in enumerate(cells):
         modes = mode_axis(field, i, dim)
         fine = field.shape[modes]
-        pieces = reconstruction.grid.cells[i] // count
+        pieces = field.shape[cell_axis(field, i, dim)] // count
         matrix = restriction_matrix(degree, fine - 1, pieces)
         if pieces > 1:
             shape = field.shape

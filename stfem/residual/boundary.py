@@ -131,10 +131,12 @@ class BoundaryCheck:
 
     def _check_fluxes(self, slab: MeshSlab, s: float, part: BoundaryPart) -> None:
         for space, modes in zip(self.reconstruction.diffusive_spaces, slab.diffusive, strict=True):
-            flux = space.traces(slab.at(s, modes), 0, self._parameters, part.facets)
-            normals = space.mesh.facet_normals(self._parameters, part.facets)[0]
-            normal = np.abs(np.einsum("iqf,imqf->mqf", normals, flux)).max(initial=0.0)
-            if normal > _TOLERANCE * (1.0 + np.abs(flux).max(initial=0.0)):
+            local = slab.at(s, modes)
+            flux = space.traces(local, 0, self._parameters, part.facets)
+            normals, density = space.mesh.facet_normals(self._parameters, part.facets)
+            normal = np.abs(np.einsum("iqf,imqf->mqf", normals, flux) * density).max(initial=0.0)
+            # the coefficients are such normal components
+            if normal > _TOLERANCE * np.abs(local).max(initial=0.0):
                 raise ValueError(
                     f"boundary {part.name!r}: expected fluxes with normal component 0, got up to {normal:g}"
                 )

@@ -15,6 +15,8 @@ from stfem.spaces.stencil import Array
 REST = 3e-3
 #: and beyond which they are chosen again.
 TOO_MUCH = 1e-2
+#: Values combined at once, to stay in the cache.
+BLOCK_VALUES = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,8 @@ class NodeForm:
     """The form for fields that are smooth in time, given at nodes with their rates of change.
 
     Most modes of such a field are tiny. Only those that make up its norm are kept, always with the first;
-    the others enter through their norms. Products of two nodes are computed once.
+    the others enter through their norms. Products of two nodes, all cells together, are computed once; those
+    of every cell would take more memory than the modes themselves.
 
     Attributes
     ----------
@@ -88,9 +91,7 @@ class NodeForm:
 
     def _forget(self) -> None:
         self._entries: WeakKeyDictionary[object, _Entry] = WeakKeyDictionary()
-        self._products: WeakKeyDictionary[object, WeakKeyDictionary[object, tuple[Array, Array]]] = (
-            WeakKeyDictionary()
-        )
+        self._products: WeakKeyDictionary[object, WeakKeyDictionary[object, Array]] = WeakKeyDictionary()
 
     def __contains__(self, node: object) -> bool:
         return node in self._entries
@@ -124,37 +125,45 @@ class NodeForm:
             k nodes that have been added.
         """
         gram, count = grams.sum(axis=0), 2 * len(nodes)
-        cells: Array | float = 0.0
         sums = np.zeros((count, count))
         for n, node in enumerate(nodes):
             for k in range(n + 1):
                 rows, columns = slice(2 * n, 2 * n + 2), slice(2 * k, 2 * k + 2)
-                products, total = self._product(node, nodes[k])
-                cells = cells + np.tensordot(gram[rows, columns] * (1.0 if k == n else 2.0), products, 2)
+                total = self._product(node, nodes[k])
                 sums[rows, columns], sums[columns, rows] = total, total.T
         rests = np.concatenate([self._entries[node].rest for node in nodes])
         weights = np.sqrt(np.maximum(np.diagonal(grams, axis1=1, axis2=2), 0.0))
         inside = np.maximum((grams * sums).sum(axis=(1, 2)), 0.0)
         sizes = np.sqrt(np.maximum(np.diag(sums), 0.0))
         return FormValue(
-            np.asarray(cells),
+            self._cells(gram, nodes),
             float(np.sqrt(np.maximum(np.diag(gram), 0.0)) @ rests) ** 2,
             inside + (weights @ rests) ** 2,
             inside,
             float(sizes @ np.abs(gram) @ sizes),
         )
 
-    def _product(self, first: object, second: object) -> tuple[Array, Array]:
-        """⟨a_i, b_j⟩ per cell, ``(2, 2, C)``, and added up."""
+    def _product(self, first: object, second: object) -> Array:
+        """⟨a_i, b_j⟩, all cells together, ``(2, 2)``."""
         known = self._products.setdefault(first, WeakKeyDictionary())
         if second not in known:
-            a, b = self._entries[first].values, self._entries[second].values
-            result = np.empty((2, 2, a.shape[2]))
-            for i in range(2):
-                for j in range(2):
-                    np.einsum("mc,mc->c", a[i], b[j], out=result[i, j])
-            known[second] = result, result.sum(axis=2)
+            a, b = (self._entries[node].values.reshape(2, -1) for node in (first, second))
+            known[second] = a @ b.T
         return known[second]
+
+    def _cells(self, gram: Array, nodes: Sequence[object]) -> Array:
+        """The form of the kept modes per cell, block of cells by block."""
+        values = [self._entries[node].values for node in nodes]
+        _, modes, count = values[0].shape
+        cells = np.empty(count)
+        step = max(1, BLOCK_VALUES // (len(gram) * modes))
+        for start in range(0, count, step):
+            block = slice(start, start + step)
+            fields = np.concatenate([field[:, :, block] for field in values])
+            images = gram @ fields.reshape(len(gram), -1)
+            both = (array.reshape(len(gram) * modes, -1) for array in (fields, images))
+            np.einsum("mc,mc->c", *both, out=cells[block])
+        return cells
 
 
 def _largest_part(outside: Array, energies: Array) -> float:

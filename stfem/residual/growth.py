@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from stfem.data import Data, Slab, polynomial_range
+from stfem.data import Data, PolynomialRange, Slab, polynomial_range
 from stfem.equations import Growth, GrowthForm
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
@@ -59,17 +59,18 @@ class GrowthRate:
         """Whether 2μ depends on ∇û, and not on the range of û."""
         return self._fixed is not None and any(np.any(form.gradient) for form in self._fixed.forms)
 
-    def rate(self, time: Slab, modes: Callable[[], Array], beyond: Array | None = None) -> float:
+    def rate(self, time: Slab, blocks: Callable[[], Iterable[Array]], beyond: Array | None = None) -> float:
         """2μ ≤ sup over x, t ∈ slab and forms of Σ gradient[c, i] ∂_iû_c + data + Σ source[c] g_c.
 
         Parameters
         ----------
         time
             Slab.
-        modes
-            Gives the modes of û, ``(time, m, p…, N…)``; called only where they are needed.
+        blocks
+            Gives the modes of û, ``(time, m, p…, cells…)``, block of cells by block of cells; called only
+            where they are needed.
         beyond
-            Bounds of sup|∂_iû_c|, ``(m, d)``, for the part of û that ``modes`` leaves out; only where
+            Bounds of sup|∂_iû_c|, ``(m, d)``, for the part of û that the modes leave out; only where
             `follows_slopes`.
 
         Raises
@@ -77,30 +78,39 @@ class GrowthRate:
         ValueError
             Where û leaves the state set on which the constants of the equation hold.
         """
-        field: Array | None = None
         growth = self._fixed
         if growth is None:
-            field = modes()
-            growth = self.stability.growth(*self._state_range(field, time))
+            growth = self.stability.growth(*self._state_range(blocks(), time))
         if growth.assumption is not None:
             self.unproved.setdefault(growth.assumption)
+        slopes = self._slopes([form for form in growth.forms if np.any(form.gradient)], blocks)
         best = -np.inf
         for form in growth.forms:
             supremum = self._data_supremum(form, time)
             if np.any(form.gradient):
-                field = modes() if field is None else field
-                supremum += polynomial_range(self._combination(form, field), self.grid.dim + 1)[1]
+                supremum += slopes.pop(0)
                 supremum += 0.0 if beyond is None else float((np.abs(form.gradient) * beyond).sum())
             best = max(best, supremum)
         return max(best, 0.0) if growth.positive else best
 
-    def _state_range(self, field: Array, time: Slab) -> tuple[Array, Array]:
+    def _slopes(self, forms: list[GrowthForm], blocks: Callable[[], Iterable[Array]]) -> list[float]:
+        """sup Σ gradient[c, i] ∂_iû_c of every form, in one pass over the cells."""
+        ranges = [PolynomialRange(self.grid.dim + 1) for _ in forms]
+        for modes in blocks() if forms else ():
+            for form, found in zip(forms, ranges, strict=True):
+                found.take(self._combination(form, modes))
+        return [found.value()[1] for found in ranges]
+
+    def _state_range(self, blocks: Iterable[Array], time: Slab) -> tuple[Array, Array]:
         """Hull of the ranges of û on the slab and, where needed, of u (T4).
 
         The latter is the state set where there is one, else it follows from the maximum principle.
         """
-        ranges = np.array([polynomial_range(field[:, c], self.grid.dim + 1) for c in range(field.shape[1])])
-        lower, upper = ranges.T
+        ranges = [PolynomialRange(self.grid.dim + 1) for _ in range(self.problem.equation.components)]
+        for modes in blocks:
+            for c, found in enumerate(ranges):
+                found.take(modes[:, c])
+        lower, upper = np.array([found.value() for found in ranges]).T
         if self.stability.state_set is not None:
             least, largest = self.stability.state_set
             if np.any(lower < least) or np.any(upper > largest):

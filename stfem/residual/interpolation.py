@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.blas import daxpy
 
 from stfem.data import Slab
 from stfem.meshes.grid import TensorGrid
@@ -16,8 +17,8 @@ from stfem.spaces.stencil import Array
 
 #: Cells combined at once, to stay in the cache.
 _CELLS = 500
-#: Combinations of whole fields held at once.
-_GROUP = 4
+#: Values of one field added up at once, likewise.
+_VALUES = 1 << 14
 #: Modes in time of the rate whose size is told.
 _RATES = 3
 
@@ -90,13 +91,14 @@ class TimeDefect:
 
     def _fields(self, weights: Array) -> Iterator[Array]:
         """The same, one combination after the other on all cells."""
-        shape = self._arrays[0].shape
-        for start in range(0, len(weights), _GROUP):
-            chosen = weights[start : start + _GROUP]
-            fields = np.empty((len(chosen), self._arrays[0].size // self._grid.size, self._grid.size))
-            for cells, block in self._combined(chosen):
-                fields[..., cells] = block
-            yield from fields.reshape(-1, *shape)
+        flat = [array.reshape(-1) for array in self._arrays]
+        for row in weights.tolist():
+            field = np.zeros(flat[0].shape)
+            for start in range(0, len(field), _VALUES):
+                part = slice(start, start + _VALUES)
+                for weight, array in zip(row, flat, strict=True):
+                    daxpy(array[part], field[part], a=weight)
+            yield field.reshape(self._arrays[0].shape)
 
     @property
     def _filter(self) -> RowReconstruction:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stfem.data import Data, Slab
-from stfem.reconstruction import ReconstructedSlab, combine
+from stfem.reconstruction import ReconstructedSlab
 from stfem.residual.sampling import Coefficients, Sampler, weighted_values
-from stfem.residual.terms import NodeTerms
-from stfem.spaces.stencil import Array, cell_rows
+from stfem.residual.terms import LinearTerms, joined
+from stfem.spaces.rows import flat_cells, row_blocks
+from stfem.spaces.stencil import Array, apply_along, cell_rows, refined_rows
 
 if TYPE_CHECKING:
     from stfem.residual.split import ResidualSplit
@@ -26,15 +28,33 @@ SOURCE_TOLERANCE = 1e-3
 
 @dataclass(eq=False)
 class SlabMeasure:
-    """Accumulates the integrals of one slab, block of cells by block of cells."""
+    """Accumulates the integrals of one slab, block of cells by block of cells.
+
+    Parameters
+    ----------
+    split, slab
+        What is measured.
+    family
+        Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
+
+    Attributes
+    ----------
+    residual_sq, cross, difference_sq, flux_sq
+        As of `SlabNorms`, without the measure of a cell and the duration; cells in a row.
+    cell_means
+        As of `SlabNorms`, cells in a row.
+    remainder
+        Bound of ∫_slab of what data leave out of R_0 in L².
+    mean
+        Bound of ∫_slab |∫_Ω R|.
+    sizes, magnitude
+        Norms of the coefficients of û and ∂_tû at every node, and of what is added up in the residual there,
+        ``(2k,)``.
+    """
 
     split: ResidualSplit
     slab: ReconstructedSlab
-    terms: list[NodeTerms]
-
-    def __post_init__(self) -> None:
-        self.remainder = 0.0
-        self.mean = 0.0
+    family: bool
 
     def run(self) -> None:
         """Measure with the source in the degrees of û.
@@ -44,93 +64,132 @@ class SlabMeasure:
         split, slab = self.split, self.slab
         times = slab.time.degree + 1 if split.modal else split.times_needed(slab.time)
         points = split.degree + 1 if split.modal else split.points_needed()
-        coefficients = self._coefficients()
-        given = self.remainder
+        coefficients, left_out = self._coefficients()
         # the highest degrees whose squares the Gauss points integrate exactly, up to twice those of û
         high = (min(2 * split.degree, points - 1), min(2 * slab.time.degree, times - 1))
         for degrees in dict.fromkeys(((split.degree, slab.time.degree), high)):
-            source, left_out = self._source(*degrees)
-            self._all_blocks(times, points, source, coefficients)
+            source, beyond = self._source(*degrees)
+            self._all_cells(times, points, source, coefficients)
             size = float(np.sqrt(self.residual_sq.sum() * split.grid.cell_measure)) * slab.time.duration
-            self.remainder = given + left_out
-            if left_out <= SOURCE_TOLERANCE * size:
+            if beyond <= SOURCE_TOLERANCE * size:
                 break
+        self.remainder = beyond + self._left_out(*left_out)
         self.mean += float(np.sqrt(split.grid.measure)) * self.remainder
 
-    def _all_blocks(
-        self, times: int, points: int, source: Array | None, coefficients: Coefficients | None
+    def _all_cells(
+        self,
+        times: int,
+        points: int,
+        source: Callable[[slice], Array] | None,
+        coefficients: Coefficients | None,
     ) -> None:
-        """Sums over all cells, in blocks that stay in the cache."""
-        split = self.split
-        cells = split.grid.cells
-        self.residual_sq, self.cross, self.difference_sq, self.flux_sq = (np.zeros(cells) for _ in range(4))
-        per_row = times * points**split.dim * split.equation.components * int(np.prod(cells[1:], dtype=int))
-        step = max(1, min(cells[0], BLOCK_VALUES // max(1, per_row)))
-        self.cell_means = np.zeros((times, *cells))
-        degree = self.slab.time.degree
+        """Sums over all cells: fields on some rows of cells, squares in blocks that stay in the cache."""
+        split, slab, dim = self.split, self.slab, self.split.dim
+        count, entries = split.grid.size, 2 * len(slab.nodes)
+        self.residual_sq, self.cross, self.difference_sq, self.flux_sq = np.zeros((4, count))
+        self.cell_means = np.zeros((times, count))
+        self._squares, self._speeds = np.zeros((3 + dim, entries)), np.zeros(entries)
+        pieces = split.grid.cells[0] // split.scheme_grid.cells[0]
+        degree, components = slab.time.degree, split.equation.components
         in_time = np.eye(times) if split.modal else weighted_values(degree, times)
         sampler = (
-            None
-            if split.modal
-            else Sampler(split.equation, split.grid, split.degree, self.slab, times, points)
+            None if split.modal else Sampler(split.equation, split.grid, split.degree, slab, times, points)
         )
-        for start in range(0, cells[0], step):
-            block = slice(start, min(start + step, cells[0]))
-            self._block(block, in_time, sampler, source, coefficients)
-        mean = self.cell_means.reshape(times, -1).sum(axis=1)
-        self.mean = self.slab.time.duration * split.grid.cell_measure * float(np.linalg.norm(mean))
+        step = max(1, BLOCK_VALUES // (times * points**dim * components))
+        values = entries * components * (split.degree + 1) ** dim
+        for rows, cells in row_blocks(split.scheme_grid, split.grid, values):
+            terms = self._terms(rows, cells)
+            given = None if source is None else flat_cells(source(refined_rows(rows, pieces)), dim)
+            for first in range(cells.start, cells.stop, step):
+                block = slice(first, min(first + step, cells.stop))
+                part = slice(block.start - cells.start, block.stop - cells.start)
+                own = None if given is None else cell_rows(given, part, dim)
+                self._block(block, terms(block), in_time, sampler, own, coefficients)
+        mean = self.cell_means.sum(axis=1)
+        self.mean = slab.time.duration * split.grid.cell_measure * float(np.linalg.norm(mean))
 
-    def _cut(self, field: Array, block: slice) -> Array:
-        return cell_rows(field, block, self.split.dim)
+    def _terms(self, rows: slice, cells: slice) -> Callable[[slice], LinearTerms]:
+        """Terms on ranges of the cells in some rows.
 
-    def _nodes(self, arrays: list[Array], block: slice) -> list[Array]:
-        """(value, derivative) of each node, one block of cells."""
-        return [self._cut(array[j], block) for array in arrays for j in range(2)]
+        Where all slabs are measured here, a node's terms serve all its slabs; else they come and go.
+        """
+        split, slab, dim = self.split, self.slab, self.split.dim
+        if not split.from_nodes:
+            kept = [split.node_terms(node) for node in slab.nodes]
+            self._squares = np.concatenate([entry.squares for entry in kept], axis=1)
+            return lambda block: joined([entry.on(block, dim) for entry in kept])
+        state = flat_cells(slab.states_on(rows), dim)
+        fluxes = tuple(flat_cells(flux, dim) for flux in (slab.fluxes_on(rows) if self.family else ()))
 
-    def _source(self, degree: int, degree_time: int) -> tuple[Array | None, float]:
-        """Modes ``(time, m, p…, N…)`` of the projected source, and ∫_slab of what they leave out (T4.6)."""
+        def build(block: slice) -> LinearTerms:
+            part = slice(block.start - cells.start, block.stop - cells.start)
+            return split.terms.build(
+                cell_rows(state, part, dim), tuple(cell_rows(flux, part, dim) for flux in fluxes)
+            )
+
+        return build
+
+    @property
+    def sizes(self) -> Array:
+        """Norms of û and ∂_tû at every node."""
+        return np.asarray(np.sqrt(self._squares[0]))
+
+    @property
+    def magnitude(self) -> Array:
+        """Norms of the terms of the residual there, f'(û)∇û with the largest wave speed."""
+        roots = np.sqrt(self._squares[1:])
+        return np.asarray(roots[0] + roots[1] + self._speeds * roots[2:].sum(axis=0))
+
+    def _source(self, degree: int, degree_time: int) -> tuple[Callable[[slice], Array] | None, float]:
+        """Modes ``(time, m, p…, N…)`` of the projected source on rows, and what they leave out (T4.6).
+
+        The latter as a bound of its ∫_slab.
+        """
         split, slab = self.split, self.slab
         if all(g.is_zero for g in split.problem.source):
             return None, 0.0
         time = Slab(slab.time.start, slab.time.stop, degree_time)
-        projections = [g.project(split.grid, degree, time) for g in split.problem.source]
+        projections = [g.project_rows(split.grid, degree, time) for g in split.problem.source]
         pairs = zip(split.source_weights, projections, strict=True)
         left_out = np.sqrt(sum((w * p.remainder_l2) ** 2 for w, p in pairs))
-        modes = np.stack([p.coefficients for p in projections], axis=1)
+
+        def modes(rows: slice) -> Array:
+            return np.stack([p.on(rows) for p in projections], axis=1)
+
         return modes, float(np.sqrt(slab.time.duration) * left_out)
 
-    def _coefficients(self) -> Coefficients | None:
-        """Projected velocity (with ∇·b and c joined, since both multiply û) for variable linear problems."""
-        split, slab = self.split, self.slab
-        if not split.has_coefficients:
-            return None
+    def _coefficients(self) -> tuple[Coefficients | None, tuple[Array, float]]:
+        """Projected velocity (with ∇·b and c joined, since both multiply û) for variable linear problems.
+
+        And what that leaves out of b in every direction, and of ∇·b and c together.
+        """
+        split = self.split
         velocity: list[Array | None] = [None] * split.dim
         zeroth: Array | None = None
-        states = [term.state for term in self.terms]
-        values = np.abs(slab.value_modes)
-        size = split.root_weight * np.sqrt(split.grid.cell_measure)
+        of_velocity, of_zeroth = np.zeros(split.dim), 0.0
+        if not split.has_coefficients:
+            return None, (of_velocity, of_zeroth)
         varying = split.equation.linear and not split.constant_velocity
         if varying:
             for i, b in enumerate(split.equation.velocity):
-                velocity[i], remainder = self._expanded(b)
-                slopes = [split.terms.gradient(state)[i] for state in states]
-                total = values.sum(axis=0) @ np.array(
-                    [np.sqrt(np.vdot(s[j], s[j])) for s in slopes for j in range(2)]
-                )
-                self.remainder += remainder * slab.time.duration * size * float(total)
+                velocity[i], of_velocity[i] = self._expanded(b)
         factors = list(split.equation.velocity_divergence) if varying else []
         if split.variable_reaction is not None:
             factors.append(split.variable_reaction)
         for datum in factors:
-            if datum.is_zero:
-                continue
-            modes, remainder = self._expanded(datum)
-            zeroth = modes if zeroth is None else zeroth + modes
-            total = values.sum(axis=0) @ np.array(
-                [np.sqrt(np.vdot(s[j], s[j])) for s in states for j in range(2)]
-            )
-            self.remainder += remainder * slab.time.duration * size * float(total)
-        return velocity, zeroth
+            if not datum.is_zero:
+                modes, remainder = self._expanded(datum)
+                zeroth = modes if zeroth is None else zeroth + modes
+                of_zeroth += remainder
+        return (velocity, zeroth), (of_velocity, of_zeroth)
+
+    def _left_out(self, of_velocity: Array, of_zeroth: float) -> float:
+        """∫_slab of what the coefficients leave out, times ∇û and û (T4.6)."""
+        split, slab = self.split, self.slab
+        size = split.root_weight * float(np.sqrt(split.grid.cell_measure)) * slab.time.duration
+        roots = np.sqrt(self._squares)
+        terms = of_velocity @ roots[3:] + of_zeroth * roots[0]
+        return size * float(np.abs(slab.value_modes).sum(axis=0) @ terms)
 
     def _expanded(self, datum: Data) -> tuple[Array, float]:
         time = self.slab.time
@@ -141,29 +200,32 @@ class SlabMeasure:
     def _block(
         self,
         block: slice,
+        terms: LinearTerms,
         in_time: Array,
         sampler: Sampler | None,
         source: Array | None,
         coefficients: Coefficients | None,
     ) -> None:
-        """Add the integrals over one block of cells."""
+        """Add the integrals over a range of cells."""
         split, slab = self.split, self.slab
-        states = self._nodes([term.state for term in self.terms], block)
-        rates = np.concatenate([in_time @ slab.rate_modes, in_time @ slab.value_modes], axis=1)
-        residual = combine(rates, states + self._nodes([term.linear for term in self.terms], block))
+        states = terms.state
+        self._squares += terms.squares
+        residual = apply_along(in_time @ slab.rate_modes, states, 0)
+        residual += apply_along(in_time @ slab.value_modes, terms.linear, 0)
         if sampler is None:
             if source is not None:
-                residual -= self._cut(source, block)
+                residual -= source
             means = residual[:, 0].reshape(len(in_time), (split.degree + 1) ** split.dim, -1)[:, 0]
         else:
+            speed = split.speed_bound(states[::2], slab.time)
+            self._speeds = np.maximum(self._speeds, np.repeat(speed, 2))
             residual = sampler.residual(residual, states, lambda f: self._cut(f, block), source, coefficients)
             means = sampler.cell_means(residual[:, 0])
-        self._cut(self.cell_means, block)[...] = means.reshape(self._cut(self.cell_means, block).shape)
-        differences = [term.difference for term in self.terms if term.difference is not None]
+        self.cell_means[:, block] = means.reshape(len(in_time), -1)
         chosen = [c for c, w in enumerate(split.equation.diffused) if w]
         difference = None
-        if differences:
-            difference = combine(in_time @ slab.value_modes, self._nodes(differences, block))
+        if terms.difference is not None:
+            difference = apply_along(in_time @ slab.value_modes, terms.difference, 0)
             difference = difference if sampler is None else sampler.weighted(difference)
         weight = split.equation.stability.residual_weight
         if weight is not None and sampler is not None:
@@ -171,31 +233,31 @@ class SlabMeasure:
             residual *= roots
             if difference is not None:
                 difference *= roots[:, chosen]
-        self._add(self.residual_sq, block, residual, residual)
+        _add(self.residual_sq[block], residual, residual)
         if difference is None:
             return
-        self._add(self.cross, block, residual[:, chosen], difference)
-        self._add(self.difference_sq, block, difference, difference)
-        self._add_flux(block)
+        _add(self.cross[block], residual[:, chosen], difference)
+        _add(self.difference_sq[block], difference, difference)
+        self._add_flux(block, terms.flux)
 
-    def _add_flux(self, block: slice) -> None:
+    def _add_flux(self, block: slice, fluxes: tuple[Array, ...]) -> None:
         """∫∫|D^{-1/2}Φ_0|², always in modes."""
         inverse = self.split.inverse_diffusion
-        flux = [
-            combine(self.slab.value_modes, self._nodes([term.flux[i] for term in self.terms], block))
-            for i in range(self.split.dim)
-        ]
+        flux = [apply_along(self.slab.value_modes, component, 0) for component in fluxes]
         for i, first in enumerate(flux):
-            self._add(self.flux_sq, block, first * inverse[i, i], first)
+            _add(self.flux_sq[block], first * inverse[i, i], first)
             for j, second in enumerate(flux[:i]):
                 if inverse[i, j] != 0.0:
                     common = tuple(
                         slice(0, min(a, b)) for a, b in zip(first.shape, second.shape, strict=True)
                     )
-                    self._add(self.flux_sq, block, 2.0 * inverse[i, j] * first[common], second[common])
+                    _add(self.flux_sq[block], 2.0 * inverse[i, j] * first[common], second[common])
 
-    def _add(self, target: Array, block: slice, first: Array, second: Array) -> None:
-        product = np.einsum(
-            "ij,ij->j", *(f.reshape(-1, int(np.prod(f.shape[-self.split.dim :]))) for f in (first, second))
-        )
-        self._cut(target, block)[...] += product.reshape(self._cut(target, block).shape)
+    def _cut(self, field: Array, block: slice) -> Array:
+        """A range of cells of a field on all cells."""
+        return cell_rows(flat_cells(field, self.split.dim), block, self.split.dim)
+
+
+def _add(target: Array, first: Array, second: Array) -> None:
+    """Products of two fields, summed per cell."""
+    target += np.einsum("ij,ij->j", first.reshape(-1, len(target)), second.reshape(-1, len(target)))

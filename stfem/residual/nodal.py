@@ -19,7 +19,7 @@ from stfem.reconstruction import NodeReconstruction, RowReconstruction
 from stfem.residual.forms import KeptModes
 from stfem.residual.products import QuadraticConvection
 from stfem.residual.terms import TermBuilder, padded, subtract
-from stfem.spaces.stencil import Array, cell_rows, refined_rows
+from stfem.spaces.stencil import Array, refined_rows
 
 #: Values of one field held at once while a node is evaluated; a block of this size stays in the cache.
 BLOCK_VALUES = 1 << 16
@@ -106,8 +106,8 @@ class NodeEvaluator:
         """
         if node.node.acceleration is None:
             raise ValueError("node: expected one with an acceleration, got None")
-        data = np.stack([node.node.values, node.node.rate, node.node.acceleration])
-        projections = [g.project(self.grid, self.degree, node.time) for g in self._sources]
+        data = (node.node.values, node.node.rate, node.node.acceleration)
+        projections = [g.project_rows(self.grid, self.degree, node.time) for g in self._sources]
         fields = [
             KeptModes(np.empty((2, len(modes), self.grid.size)), np.zeros((2, count)))
             for modes, count in zip(kept, self._counts(), strict=False)
@@ -122,7 +122,7 @@ class NodeEvaluator:
             linear, terms = self._terms.whole(u)
             linear += rate
             for entry, projection in zip(linear, projections, strict=False):
-                entry -= cell_rows(projection.coefficients, fine, self._dim)
+                entry -= projection.on(fine)
             sums += [_squares(u), _squares(rate), terms**2]
             residual = linear
             if self.convection is not None:

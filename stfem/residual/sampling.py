@@ -8,7 +8,7 @@ import numpy as np
 
 from stfem.equations import Equation
 from stfem.meshes.grid import TensorGrid
-from stfem.reconstruction import ReconstructedSlab, combine
+from stfem.reconstruction import ReconstructedSlab
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_along, apply_everywhere, apply_matrix
 from stfem.spaces.tensor import weighted_gauss
@@ -54,15 +54,29 @@ class Sampler:
     def residual(
         self,
         linear: Array,
-        states: list[Array],
+        states: Array,
         cut: Callable[[Array], Array],
         source: Array | None,
         coefficients: Coefficients | None,
     ) -> Array:
-        """Weighted values of R_0."""
+        """Weighted values of R_0.
+
+        Parameters
+        ----------
+        linear
+            Weighted values in time of its linear part, modes in space.
+        states
+            û and ∂_tû of one node after the other, ``(2k, m, p…, N…)``.
+        cut
+            Takes the cells in hand out of an array on all cells.
+        source
+            Projected on these cells.
+        coefficients
+            Projected data on all cells.
+        """
         slab, dim = self.slab, self.dim
         residual = self.values(linear)
-        u_modes = combine(self.in_time(slab.time.degree) @ slab.value_modes, states)
+        u_modes = apply_along(self.in_time(slab.time.degree) @ slab.value_modes, states, 0)
         roots = np.sqrt(gauss(self.times)[1]).reshape(-1, *(1,) * (2 * dim + 1))
         extra = np.zeros_like(residual)
         if coefficients is not None:
@@ -79,7 +93,7 @@ class Sampler:
                 x = np.zeros((dim, *(1,) * (u.ndim - 1)))
                 extra += np.moveaxis(self.equation.jacobian_product(u, slope, x, slab.time.midpoint, i), 0, 1)
         if source is not None:
-            extra -= self._in_space_and_time(cut(source))
+            extra -= self._in_space_and_time(source)
         return np.asarray((residual + roots * extra) * self.root)
 
     def cell_means(self, residual: Array) -> Array:
@@ -87,9 +101,10 @@ class Sampler:
         points = tuple(range(1, 1 + self.dim))
         return np.asarray((residual * self.root).sum(axis=points))
 
-    def weight(self, function: Callable[[Array], Array], states: list[Array]) -> Array:
+    def weight(self, function: Callable[[Array], Array], states: Array) -> Array:
         """Residual weights of the equation at û, axes (time, m, …)."""
-        u = self.values(combine(self.in_time(self.slab.time.degree) @ self.slab.value_modes, states))
+        in_time = self.in_time(self.slab.time.degree) @ self.slab.value_modes
+        u = self.values(apply_along(in_time, states, 0))
         return np.asarray(np.moveaxis(function(np.moveaxis(u, 1, 0)), 0, 1))
 
     def _slope(self, modes: Array, i: int) -> Array:

@@ -7,8 +7,9 @@ Gauss points (in space and time) that integrate the square of the polynomial res
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,10 +29,10 @@ from stfem.residual.nodal import NodeEvaluator
 from stfem.residual.norms import SlabNorms
 from stfem.residual.quadratic import QuadraticSplit
 from stfem.residual.sampling import check_autonomous
-from stfem.residual.terms import NodeTerms, TermBuilder
+from stfem.residual.terms import LinearTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
-from stfem.spaces.stencil import Array
-from stfem.spaces.tensor import point_coordinates
+from stfem.spaces.rows import row_blocks
+from stfem.spaces.stencil import Array, apply_along
 
 UNIT_ROUNDOFF = 2.0**-53
 #: ∫_slab of a mean square residual whose squares vanish, with some margin.
@@ -47,6 +48,8 @@ LOSS = 0.1
 CHANGE, MOST_PIECES = 0.01, 16
 #: Change of 2μT that modes in time may make which are left out of the slopes of û, but for their bound.
 SLOPE_TOLERANCE = 1e-3
+#: Modes in time that are formed before they are filtered; more of them would take too much memory.
+FEW_MODES = 4
 
 
 class ResidualSplit:
@@ -66,6 +69,7 @@ class ResidualSplit:
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
         self.dim, self._field = self.grid.dim, reconstruction.field
         self._unproved: dict[str, None] = {}
+        self._known: WeakKeyDictionary[NodeReconstruction, LinearTerms] = WeakKeyDictionary()
         self._growth_rate = GrowthRate(self.problem, self.grid, self.degree)
         equation = self.equation
         self.constant_velocity = equation.linear and all(b.constant for b in equation.velocity)
@@ -76,14 +80,13 @@ class ResidualSplit:
         self.terms = TermBuilder(
             self.grid, self.degree, velocity, reaction, equation.diffusion, tuple(equation.diffused)
         )
-        self._cache: WeakKeyDictionary[NodeReconstruction, NodeTerms] = WeakKeyDictionary()
         self._note(*self.problem.source)
         if not self.constant_velocity and equation.linear:
             self._note(*equation.velocity, *equation.velocity_divergence)
         if self.variable_reaction is not None:
             self._note(self.variable_reaction)
         self.inverse_diffusion = semidiscretization.diffusion.inverse
-        self._scheme_grid = semidiscretization.grid
+        self.scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
         self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
         self.source_weights = tuple(
@@ -148,13 +151,6 @@ class ResidualSplit:
         velocity = self.equation.velocity if self.equation.linear else ()
         return any(datum.time_dependent for datum in (*velocity, self.equation.reaction))
 
-    def node_terms(self, node: NodeReconstruction) -> NodeTerms:
-        """Linear terms of a node, built once for all slabs that share it."""
-        terms = self._cache.get(node)
-        if terms is None:
-            terms = self._cache[node] = self.terms.build(node)
-        return terms
-
     def norms(self, slab: ReconstructedSlab, family: bool = True, level: float = 0.0) -> SlabNorms:
         """Squared norms per cell, remainders, mean defect and growth rate of one slab.
 
@@ -172,36 +168,45 @@ class ResidualSplit:
         """
         temporal, rates = 0.0, np.zeros(3)
         if all(entry.node.acceleration is not None for entry in slab.nodes):
-            defect = TimeDefect(slab, self._scheme_grid, self._filter)
+            defect = TimeDefect(slab, self.scheme_grid, self._filter)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
                 norms = self._from_nodes(self._quadratic, slab, defect, family, level)
                 if norms.temporal <= self._allowance(norms, level):
                     return replace(norms, rates=rates)
                 temporal = norms.temporal
-        terms = [self.node_terms(node) for node in slab.nodes]
-        measured = SlabMeasure(self, slab, terms)
+        # where gains of the family are not known beforehand, they are not left out either
+        whole = self.terms.diffuses and (family or not self.from_nodes)
+        measured = SlabMeasure(self, slab, whole)
         measured.run()
-        scale = self.grid.cell_measure * slab.time.duration
-        states = [terms_k.state[j] for terms_k in terms for j in range(2)]
-        sizes = np.array([np.sqrt(np.vdot(state, state)) for state in states])
-        linear = np.concatenate([term.magnitude for term in terms])
-        convective = np.zeros_like(sizes) if self.modal else self._convective_sizes(terms, slab.time)
-        round_off = self.root_weight * self._round_off(slab, sizes, linear + convective)
+        scale, shape = self.grid.cell_measure * slab.time.duration, self.grid.cells
+        round_off = self.root_weight * self._round_off(slab, measured.sizes, measured.magnitude)
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
-            measured.residual_sq * scale,
-            measured.cross * scale,
-            measured.difference_sq * scale,
-            measured.flux_sq * scale,
-            measured.cell_means,
+            (measured.residual_sq * scale).reshape(shape),
+            (measured.cross * scale).reshape(shape),
+            (measured.difference_sq * scale).reshape(shape),
+            (measured.flux_sq * scale).reshape(shape),
+            measured.cell_means.reshape(-1, *shape),
             measured.remainder + round_off,
             measured.mean + float(np.sqrt(self.grid.measure)) * round_off,
-            self._growth_rate.rate(slab.time, lambda: combine(slab.value_modes, states)),
+            self._growth_rate.rate(slab.time, partial(self._modes, slab)),
             temporal,
             rates=rates,
         )
+
+    def node_terms(self, node: NodeReconstruction) -> LinearTerms:
+        """Terms of û and its rate of change at a node on all cells, built once."""
+        if node not in self._known:
+            self._known[node] = self.terms.build(node.state, node.flux)
+        return self._known[node]
+
+    def _modes(self, slab: ReconstructedSlab) -> Iterator[Array]:
+        """Modes in time of û, rows of cells by rows of cells."""
+        values = 2 * len(slab.nodes) * self.equation.components * (self.degree + 1) ** self.dim
+        for rows, _ in row_blocks(self.scheme_grid, self.grid, values):
+            yield apply_along(slab.value_modes, slab.states_on(rows), 0)
 
     def _quadratic_split(self, reconstruction: BoundReconstruction) -> QuadraticSplit | None:
         """The short cut through residuals at nodes, where the equation, the data and û allow it."""
@@ -219,7 +224,7 @@ class ResidualSplit:
             return None
         if not (constant and quadratic):
             return None
-        rows = self._scheme_grid.cells[0]
+        rows = self.scheme_grid.cells[0]
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
         return QuadraticSplit(evaluator, reconstruction, source)
 
@@ -243,7 +248,7 @@ class ResidualSplit:
 
     def _slow_modes(
         self, quadratic: QuadraticSplit, slab: ReconstructedSlab, defect: TimeDefect
-    ) -> tuple[Callable[[], Array], Array | None]:
+    ) -> tuple[Callable[[], Iterator[Array]], Array | None]:
         """The modes in time of û that matter for its slopes, and a bound of the slopes of the others."""
         kept = len(slab.value_modes)
         beyond: Array | None = None
@@ -254,9 +259,13 @@ class ResidualSplit:
                 kept = int(np.argmax(small)) + 1
                 beyond = tails[kept - 1 : kept]
 
-        def modes() -> Array:
+        def modes() -> Iterator[Array]:
+            weights = slab.value_modes[:kept]
             data = [array for entry in slab.nodes for array in (entry.node.values, entry.node.rate)]
-            return self._field(combine(slab.value_modes[:kept], data))
+            few = kept <= FEW_MODES
+            state = quadratic.reconstruction.field_rows(combine(weights, data) if few else data)
+            for rows, _ in row_blocks(self.scheme_grid, self.grid, len(data) * (self.degree + 1) ** self.dim):
+                yield state(rows) if few else apply_along(weights, state(rows), 0)
 
         return modes, beyond
 
@@ -291,18 +300,14 @@ class ResidualSplit:
         lost = 0.0 if still else UNDERFLOW * float(np.sqrt(self.grid.measure))
         return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded) + lost
 
-    def _convective_sizes(self, terms: list[NodeTerms], time: Slab) -> Array:
-        """Sizes of f'(û)∇û with the largest wave speed at the node values."""
-        sizes = []
-        for term in terms:
-            gradient = self.terms.gradient(term.state)
-            speed = self._speed_bound(term.state[0], time)
-            sizes += [speed * sum(float(np.sqrt(np.vdot(g[j], g[j]))) for g in gradient) for j in range(2)]
-        return np.array(sizes)
-
-    def _speed_bound(self, state: Array, time: Slab) -> float:
+    def speed_bound(self, states: Array, time: Slab) -> Array:
+        """Sizes of f'(û) for fields ``(k, m, p…, cells…)``, 0 where it is not evaluated at points."""
         if self.equation.linear:
-            return max(b.sup(time.start, time.stop, self.grid.lengths) for b in self.equation.velocity)
-        means = state.reshape(len(state), -1, *self.grid.cells)[:, 0]
-        x = point_coordinates(self.grid, [np.full(1, 0.5)] * self.dim).reshape(self.dim, *self.grid.cells)
-        return max(float(np.max(self.equation.wave_speed(means, x, 0.0, i))) for i in range(self.dim))
+            velocity = () if self.constant_velocity else self.equation.velocity
+            sups = [b.sup(time.start, time.stop, self.grid.lengths) for b in velocity]
+            return np.full(len(states), max(sups, default=0.0))
+        means = states.reshape(*states.shape[:2], (self.degree + 1) ** self.dim, -1)[:, :, 0]
+        x, directions = np.zeros((self.dim, 1)), range(self.dim)
+        return np.array(
+            [max(self.equation.wave_speed(mean, x, 0.0, i).max() for i in directions) for mean in means]
+        )

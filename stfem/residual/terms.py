@@ -1,50 +1,73 @@
-"""Linear parts of the residual, once per time node.
+"""Linear parts of the residual, from û and the filtered scheme flux on any cells.
 
 Derivatives of polynomials are small matrices on their modes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from stfem.meshes.grid import TensorGrid
-from stfem.reconstruction import NodeReconstruction
 from stfem.spaces.legendre import derivative_matrix
-from stfem.spaces.stencil import Array, apply_matrix
+from stfem.spaces.rows import flat_cells
+from stfem.spaces.stencil import Array, apply_matrix, cell_rows
 
 
 @dataclass(frozen=True, eq=False)
-class NodeTerms:
-    """Terms that are linear in (U_n, F_n); every array starts with the axis (value, time derivative).
+class LinearTerms:
+    """Terms of the residual that are linear in û and K*σ_h; k of these make the first axis of all arrays.
 
     Attributes
     ----------
     state
         û.
     linear
-        b·∇û + cû (where b and c are constant) − ∇·(K*σ_h): what R_0 holds besides ∂_tû, g and the nonlinear
-        flux.
+        b·∇û + cû (where b and c are constant) − ∇·d̃: what R_H holds besides ∂_tû, g and the nonlinear flux.
     difference
-        D-part R_H(1) − R_H(0) = ∇·(K*σ_h − D∇û) of the diffusing components (None without diffusion).
+        D-part R_H(1) − R_H(0) = ∇·(K*σ_h − D∇û) of the diffusing components.
     flux
         Φ_0 = K*σ_h − D∇û per direction.
-    magnitude
-        Σ of the norms of the terms in ``linear`` (sizes of what may round off), one number for each of the
-        pair.
+    squares
+        Sums of squares of coefficients, ``(3 + d, k)``: of û, of b·∇û + cû, of ∇·d̃, and of ∂_iû.
+
+    Where K*σ_h is given, d̃ is that (λ = 0), else d̃ = D∇û (λ = 1), with no difference and no flux.
     """
 
     state: Array
     linear: Array
     difference: Array | None
     flux: tuple[Array, ...]
-    magnitude: Array
+    squares: Array
+
+    def on(self, cells: slice, dim: int) -> LinearTerms:
+        """The terms on a range of all cells, as layouts of one row; their squares are left to the whole."""
+
+        def cut(field: Array) -> Array:
+            return cell_rows(flat_cells(field, dim), cells, dim)
+
+        difference = None if self.difference is None else cut(self.difference)
+        flux = tuple(cut(component) for component in self.flux)
+        return LinearTerms(cut(self.state), cut(self.linear), difference, flux, np.zeros_like(self.squares))
+
+
+def joined(terms: Sequence[LinearTerms]) -> LinearTerms:
+    """Those of one after the other."""
+    differences = [entry.difference for entry in terms if entry.difference is not None]
+    return LinearTerms(
+        np.concatenate([entry.state for entry in terms]),
+        np.concatenate([entry.linear for entry in terms]),
+        np.concatenate(differences) if differences else None,
+        tuple(np.concatenate(parts) for parts in zip(*(entry.flux for entry in terms), strict=True)),
+        np.concatenate([entry.squares for entry in terms], axis=1),
+    )
 
 
 class TermBuilder:
-    """Builds `NodeTerms` from a `NodeReconstruction`.
+    """Builds `LinearTerms`, and operators of the residual at nodes.
 
     Parameters
     ----------
@@ -114,23 +137,34 @@ class TermBuilder:
     def local(self, state: Array) -> tuple[Array, Array, tuple[Array, ...]]:
         """b·∇û + cû (as far as b and c are constant), ∇·(D∇û) and D∇û; the latter of diffusing components."""
         gradient = self.gradient(state)
+        flux = tuple(self._diffusive_flux(gradient, i) for i in range(self.grid.dim))
+        return self._convection(state, gradient), self.divergence(flux), flux
+
+    def build(self, state: Array, scheme_flux: tuple[Array, ...]) -> LinearTerms:
+        """All terms of û ``(k, m, p…, N…)`` and K*σ_h, or of û alone where that is empty."""
+        gradient = self.gradient(state)
+        linear = self._convection(state, gradient)
+        squares = [_squares(state), _squares(linear), np.zeros(len(state)), *map(_squares, gradient)]
+        if not self.diffuses:
+            return LinearTerms(state, linear, None, (), np.stack(squares))
+        own = tuple(self._diffusive_flux(gradient, i) for i in range(self.grid.dim))
+        divergence = laplacian = self.divergence(own)
+        difference: Array | None = None
+        flux: tuple[Array, ...] = ()
+        if scheme_flux:
+            divergence = self.divergence(scheme_flux)
+            difference = divergence - laplacian
+            flux = tuple(subtract(f, part, self.grid.dim) for f, part in zip(scheme_flux, own, strict=True))
+        squares[2] = _squares(divergence)
+        linear[:, self._chosen] -= divergence
+        return LinearTerms(state, linear, difference, flux, np.stack(squares))
+
+    def _convection(self, state: Array, gradient: list[Array]) -> Array:
+        """b·∇û + cû, as far as b and c are constant."""
         linear = self.reaction * state
         for i, b in enumerate(self.velocity or ()):
             linear += b * gradient[i]
-        flux = tuple(self._diffusive_flux(gradient, i) for i in range(self.grid.dim))
-        return linear, self.divergence(flux), flux
-
-    def build(self, node: NodeReconstruction) -> NodeTerms:
-        """All terms of one node."""
-        linear, laplacian, own = self.local(node.state)
-        magnitude = np.array([_norm(linear[k]) for k in range(2)])
-        if not node.flux:
-            return NodeTerms(node.state, linear, None, (), magnitude)
-        divergence = self.divergence(node.flux)
-        linear[:, self._chosen] -= divergence
-        magnitude += np.array([_norm(divergence[k]) for k in range(2)])
-        flux = tuple(subtract(component, own[i], self.grid.dim) for i, component in enumerate(node.flux))
-        return NodeTerms(node.state, linear, divergence - laplacian, flux, magnitude)
+        return linear
 
     def _diffusive_flux(self, gradient: list[Array], i: int) -> Array:
         """(D∇û)_i of the diffusing components."""
@@ -174,3 +208,8 @@ def padded(field: Array, modes: int, dim: int) -> Array:
 
 def _norm(field: Array) -> float:
     return float(np.sqrt(np.vdot(field, field)))
+
+
+def _squares(fields: Array) -> Array:
+    """Sum of squares of every entry of the first axis."""
+    return np.array([np.vdot(field, field) for field in fields])

@@ -10,6 +10,7 @@ from stfem.semidiscretization.unstructured import UnstructuredSemidiscretization
 
 __all__ = ["AnySemidiscretization", "on_torus", "semidiscretize"]
 
+#: Either of the two semidiscretizations.
 AnySemidiscretization = Semidiscretization | UnstructuredSemidiscretization
 
 

@@ -167,8 +167,13 @@ class Semidiscretization:
             # a run that starts from nothing has no time scale but its own length
             least = _LEAST_TIME * self.problem.final_time
             step = _RATE_STEP * max(float(np.linalg.norm(u)) / size, least)
-            ahead, behind = (self._without_sources(t, u + s * rate) for s in (step, -step))
-            result = (ahead - behind) / (2.0 * step)
+            result, behind, moved = (np.empty(u.shape) for _ in range(3))
+            for s, target in ((step, result), (-step, behind)):
+                np.multiply(rate, s, out=moved)
+                moved += u
+                self._without_sources(t, moved, target)
+            result -= behind
+            result /= 2.0 * step
             reaction = self.problem.equation.reaction
             if not reaction.is_zero:
                 result -= self._reaction(reaction, t, rate)

@@ -46,7 +46,7 @@ class SeparableSolver:
         self._dim, self._cells = len(cells), tuple(cells)
         self._spectral = (*cells[:-1], cells[-1] // 2 + 1)  # the real transform keeps half of the last axis
         self._vectors: list[Array | None] = []  # (mode, eigenvector, 1, …, frequency, …, 1)
-        total: Array = np.zeros((1,) * (2 * self._dim))
+        self._by_direction: list[Array] = []  # eigenvalues, which add up; likewise
         for i, operator in enumerate(operators):
             if operator is None:
                 self._vectors.append(None)
@@ -61,9 +61,8 @@ class SeparableSolver:
             )
             shape = [1] * (2 * self._dim)
             shape[i], shape[self._dim + i] = width, count
-            total = total + eigenvalues.T.reshape(shape)
-        self._eigenvalues = total
-        self._inverse = (0.0, np.ones_like(total))
+            self._by_direction.append(eigenvalues.T.reshape(shape))
+        self._inverse: tuple[float, Array] = (np.nan, np.ones(1))
         self._modes = (max(len(v) for v in self._vectors if v is not None),) * self._dim
         self._work: Workspaces[tuple[Array, Array]] = Workspaces()
 
@@ -71,6 +70,11 @@ class SeparableSolver:
     def spectral_radius(self) -> float:
         """Largest |eigenvalue| of P."""
         return float(np.abs(self._eigenvalues).max())
+
+    @property
+    def _eigenvalues(self) -> Array:
+        """Of P, for all frequencies."""
+        return np.asarray(sum(self._by_direction))
 
     def solve(self, rhs: Array, shift: float, out: Array | None = None) -> Array:
         """Solution x of (I − shift·P) x = rhs, one component ``(p…, N…)``, in ``out`` if given."""
@@ -110,17 +114,20 @@ class SeparableSolver:
 
         Long rows: numpy is slow where an inner loop ends after the few frequencies of one direction.
         """
-        result = []
+        result: list[tuple[Any, ...]] = []
+        known: dict[tuple[int, int, int], Array] = {}  # later directions are alike in blocks of one size
         for block in blocks(self._spectral, 5 * prod(self._modes)):
             shape = (block.stop - block.start, *self._spectral[1:])
             spread: list[Array | None] = []
             for i, v in enumerate(self._vectors):
-                part = v if v is None or i > 0 else v[:, :, block.start : block.stop]
-                spread.append(
-                    None
-                    if part is None
-                    else np.ascontiguousarray(np.broadcast_to(part, (*part.shape[:2], *shape)))
-                )
+                if v is None:
+                    spread.append(None)
+                    continue
+                key = (i, shape[0], block.start if i == 0 else 0)
+                if key not in known:
+                    part = v[:, :, block.start : block.stop] if i == 0 else v
+                    known[key] = np.ascontiguousarray(np.broadcast_to(part, (*part.shape[:2], *shape)))
+                spread.append(known[key])
             result.append((block, *spread))
         return result
 

@@ -74,7 +74,9 @@ def blocks(cells: Sequence[int], values: int) -> list[Block]:
     """
     total = cells[0]
     fitting = max(1, CACHE // (8 * values * prod(cells[1:])))
-    count = -(-total // fitting)
+    least = -(-total // fitting)
+    # blocks of one size need one workspace
+    count = next((k for k in range(least, 2 * least + 1) if total % k == 0), least)
     bounds = [total * k // count for k in range(count + 1)]
     return [
         Block(start, stop, (start - 1) % total, stop % total, count == 1) for start, stop in pairwise(bounds)

@@ -163,18 +163,20 @@ class TermRows:
     term
         Stencils in different directions.
     field
-        ``(…, p_1, …, p_d, N_1, …, N_d)``.
+        ``(…, p_1, …, p_d, N_1, …, N_d)``, or several such arrays that make up a first axis of the result.
     dim
         d.
     """
 
-    def __init__(self, term: Term, field: Array, dim: int) -> None:
-        self._dim, self._leading = dim, field.shape[: -2 * dim]
+    def __init__(self, term: Term, field: Array | Sequence[Array], dim: int) -> None:
+        fields, first = ([field], ()) if isinstance(field, np.ndarray) else (list(field), (len(field),))
+        shape = fields[0].shape
+        self._dim, self._leading = dim, (*first, *shape[: -2 * dim])
         self._inner = sorted((entry for entry in term if entry[0] > 0), reverse=True)
-        outer = [stencil.folded(field.shape[-dim]) for direction, stencil in term if direction == 0]
-        self._outer = outer[0] if outer else Stencil((0,), np.eye(field.shape[-2 * dim])[None])
-        self._field = field.reshape(-1, *field.shape[-2 * dim :])
-        self._known, self._inside = range(0), np.empty((len(self._field), 0))
+        outer = [stencil.folded(shape[-dim]) for direction, stencil in term if direction == 0]
+        self._outer = outer[0] if outer else Stencil((0,), np.eye(shape[-2 * dim])[None])
+        self._fields = [array.reshape(-1, *shape[-2 * dim :]) for array in fields]
+        self._known, self._inside = range(0), np.empty((prod(self._leading), 0))
 
     def __call__(self, rows: slice) -> Array:
         """The result on a range of cells in direction 0, on all their pieces."""
@@ -185,16 +187,16 @@ class TermRows:
     @cached_property
     def _whole(self) -> Array:
         """Direction 0 alone."""
-        field = self._outer.apply(self._field, 0, self._dim)
+        field = self._outer.apply(np.concatenate(self._fields), 0, self._dim)
         return field.reshape(*self._leading, *field.shape[1:])
 
     def _rows(self, wanted: range) -> Array:
         """What the other directions give, ``(k, rows, p_1, the rest)``; rows may pass the torus' ends."""
         known = self._known
         if wanted.start not in known or wanted.stop <= known.stop:
-            self._inside, known = _inner_rows(self._inner, self._field, self._dim, wanted), wanted
+            self._inside, known = _inner_rows(self._inner, self._fields, self._dim, wanted), wanted
         else:
-            further = _inner_rows(self._inner, self._field, self._dim, range(known.stop, wanted.stop))
+            further = _inner_rows(self._inner, self._fields, self._dim, range(known.stop, wanted.stop))
             kept = self._inside[:, wanted.start - known.start :]
             self._inside, known = np.concatenate([kept, further], axis=1), wanted
         self._known = known
@@ -226,19 +228,22 @@ class TermRows:
         return result.reshape(*self._leading, modes, *rest[: dim - 1], pieces, *rest[dim - 1 :])
 
 
-def _inner_rows(inner: Sequence[tuple[int, Stencil]], field: Array, dim: int, wanted: range) -> Array:
-    """The inner stencils applied to rows of ``(k, p…, N…)``, as ``(k, rows, p_1, the rest)``.
+def _inner_rows(
+    inner: Sequence[tuple[int, Stencil]], fields: Sequence[Array], dim: int, wanted: range
+) -> Array:
+    """The inner stencils applied to rows of fields ``(k, p…, N…)``, as ``(Σk, rows, p_1, the rest)``.
 
     The rows may reach over the ends of the torus.
     """
-    step = max(1, _BLOCK_VALUES * field.shape[-dim] // field[0].size)
+    step = max(1, _BLOCK_VALUES * fields[0].shape[-dim] // fields[0][0].size)
     result: Array | None = None
     for start in range(0, len(wanted), step):
-        block = rows_of(field, wanted[start : start + step], 1 + dim)
+        parts = [rows_of(field, wanted[start : start + step], 1 + dim) for field in fields]
+        block = parts[0] if len(parts) == 1 else np.concatenate(parts)
         for direction, stencil in inner:
             block = stencil.apply(block, direction, dim)
         moved = np.moveaxis(block, 1 + dim, 1)
         if result is None:
-            result = np.empty((len(field), len(wanted), *moved.shape[2:]))
+            result = np.empty((len(moved), len(wanted), *moved.shape[2:]))
         result[:, start : start + moved.shape[1]] = moved
     return np.empty((0,)) if result is None else result

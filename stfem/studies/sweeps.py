@@ -74,13 +74,13 @@ def convergence(
     >>> from stfem.problems import linear_advection_diffusion
     >>> problem = linear_advection_diffusion(dim=1, eps=1e-6, final_time=0.1)
     >>> study = convergence(problem, cells=[8, 16], degree=[1, 2])
-    >>> print(study.to_text(["degree", "cells", "bound", "eoc_bound", "effectivity"], digits=3))
-      degree    cells     bound    eoc_bound    effectivity
-    --------  -------  --------  -----------  -------------
-           1        8  2.40e-03            –           1.02
-           1       16  3.37e-04         2.84           1.01
-           2        8  1.62e-05            –           1.03
-           2       16  5.41e-07         4.90           1.01
+    >>> print(study.to_text(["degree", "cells", "bound", "eoc_bound", "effectivity"], digits=2))
+      degree    cells    bound    eoc_bound    effectivity
+    --------  -------  -------  -----------  -------------
+           1        8  2.4e-03            –            1.0
+           1       16  3.4e-04         2.84            1.0
+           2        8  1.6e-05            –            1.0
+           2       16  5.4e-07         4.91            1.0
     """
     return _study(problem, parameters, CELLS, progress, workers, executor, store, raise_failures)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.timestepping.explicit import ExplicitRungeKutta, advance, workspace
+from stfem.timestepping.explicit import ExplicitRungeKutta
+from stfem.timestepping.rows import StageRows
 from stfem.timestepping.stepper import ODE, Array, Writing
 from stfem.timestepping.tableau import AdditiveTableau
 
@@ -16,7 +17,7 @@ class ImplicitExplicitRungeKutta:
     P(U_i) = (U_i − r_i)/(dt·gamma), without applying P: that saves an application, and where dt·P is large,
     P would blow up the rounding of U_i by ‖dt·P‖.  The cancellation in U_i − r_i where dt·P is small costs
     eps·|u|/dt in P_i, and P_i enters the result times dt.  At the first stage H is rate − P(t,u), which costs
-    eps·|P(t,u)| and saves an evaluation of H.
+    eps·|P(t,u)| and saves an evaluation of H; the two weights of P there are joined.
 
     The step ends with u_new = U_s + dt sum_j ( (b_j − aE_sj) H_j + (b_j − aI_sj) P_j ), which is the same as
     u + dt sum_j b_j (H_j + P_j); for a stiffly accurate pair the P_j, which cancel when stiff, drop out.
@@ -31,14 +32,16 @@ class ImplicitExplicitRungeKutta:
         self.tableau = tableau
         self._explicit = ExplicitRungeKutta(tableau.explicit)
         self._gamma = float(tableau.implicit.gamma)
-        # Row 2j holds H_j, row 2j + 1 holds P_j; the coefficients are interleaved alike.
-        self._a = np.stack(
-            [np.array(part.a, dtype=float) for part in (tableau.explicit, tableau.implicit)], axis=-1
-        )
-        self._closing = np.repeat(np.array(tableau.b, dtype=float), 2) - self._a[-1].ravel()
         self._c = np.array(tableau.explicit.c, dtype=float)
-        self._rates = np.empty((0, 0))
-        self._values = np.empty((0, 0))
+        # Quantity 2i is H_i, 2i + 1 is P_i; quantity 0 stands for the whole rate of the first stage.
+        parts = (tableau.explicit, tableau.implicit)
+        a = np.stack([np.array(part.a, dtype=float) for part in parts], axis=-1)
+        closing = np.array(tableau.b, dtype=float)[:, None] - a[-1]
+        a[np.diag_indices(len(a))] = 0.0  # what is solved for
+        weights = np.concatenate([a, closing[None]]).reshape(len(a) + 1, -1)
+        weights[:, 1] -= weights[:, 0]
+        made = [(1,), *((2 * i + 1, 2 * i) for i in range(1, tableau.stages)), ()]
+        self._rows = StageRows(weights, made)
 
     @property
     def order(self) -> int:
@@ -49,24 +52,19 @@ class ImplicitExplicitRungeKutta:
         """Return the value at t + dt; ``rate`` = H(t,u) + P(t,u)."""
         if not ode.has_diffusion:
             return self._explicit.step(ode, t, u, dt, rate)
-        self._rates = rates = workspace(self._rates, 2 * self.tableau.stages, u)
-        self._values = workspace(self._values, 2, u)
-        right, value = (row.reshape(u.shape) for row in self._values)
-        writing = Writing(ode)
-        writing.parabolic(t, u, rates[1].reshape(u.shape))
-        np.subtract(rate.ravel(), rates[1], out=rates[0])
+        writing, rows, value = Writing(ode), self._rows, np.empty(u.shape)
+        rows.fit(u.size)
+        writing.parabolic(t, u, rows.of(1, u.shape))
         shift = dt * self._gamma
         for i in range(1, self.tableau.stages):
-            advance(u, dt * self._a[i, :i].ravel(), rates[: 2 * i], right)
-            writing.solve(t + self._c[i] * dt, right, shift, value)
-            writing.hyperbolic(t + self._c[i] * dt, value, rates[2 * i].reshape(u.shape))
-            np.subtract(value.ravel(), right.ravel(), out=rates[2 * i + 1])
-            rates[2 * i + 1] /= shift
-        return advance(value, dt * self._closing, rates, np.empty(u.shape))
-
-    def __getstate__(self) -> dict[str, object]:
-        """What a copy needs: no workspace."""
-        return {**vars(self), "_rates": np.empty((0, 0)), "_values": np.empty((0, 0))}
+            parabolic = rows.of(2 * i + 1, u.shape)
+            rows.combine(i, dt, rate, u, parabolic)
+            writing.solve(t + self._c[i] * dt, parabolic, shift, value)
+            np.subtract(value, parabolic, out=parabolic)
+            parabolic /= shift
+            writing.hyperbolic(t + self._c[i] * dt, value, rows.of(2 * i, u.shape))
+        rows.combine(self.tableau.stages, dt, rate, value, value)
+        return value
 
     def __repr__(self) -> str:
         return f"ImplicitExplicitRungeKutta({self.tableau.name})"

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stfem.data import Slab, cosine, polynomial_range, sine
+from stfem.data import PolynomialRange, Slab, cosine, polynomial_range, sine
 from stfem.data.bernstein import apply_along
 from stfem.meshes import TensorGrid
 from stfem.spaces.legendre import legendre_values
@@ -98,3 +98,15 @@ def test_non_finite_or_misshapen_fields_are_refused():
         polynomial_range(np.array([[np.nan], [0.0]]), 1)
     with pytest.raises(ValueError, match="polynomial axes"):
         polynomial_range(np.zeros((2, 2)), 3)
+
+
+def test_blocks_of_cells_give_the_same_range():
+    rng = np.random.default_rng(4)
+    modes = rng.uniform(-1.0, 1.0, (4, 3, 60)) * 0.3 ** np.indices((4, 3)).sum(axis=0)[..., None]
+    for steps in (1, 7, 60):
+        found = PolynomialRange(2, rtol=1e-4)
+        for start in range(0, 60, steps):
+            found.take(modes[..., start : start + steps])
+        assert found.value() == polynomial_range(modes, 2, rtol=1e-4)
+    with pytest.raises(ValueError, match="at least one block"):
+        PolynomialRange(2).value()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stfem.data import Constant, Slab, Trigonometric, cosine, sine
+from stfem.data import Approximated, Constant, Slab, Trigonometric, cosine, sine
 from stfem.data.modes import Tails, factors, tails
 from stfem.data.sampling import Rule, project_sampled
 from stfem.meshes import TensorGrid
@@ -216,3 +216,14 @@ def test_wrong_arguments_are_named():
         sine(1.0) + "x"
     with pytest.raises(ValueError, match="start < stop"):
         Slab(1.0, 1.0, 2)
+
+
+@pytest.mark.parametrize("time", [0.3, Slab(0.1, 0.4, 2)])
+def test_projection_on_some_rows_of_cells(time):
+    grid = TensorGrid((1.0, 2.0), (5, 3))
+    wave = sine([2.0 * np.pi, np.pi], 1.0, 0.2) * cosine([0.0, 2.0 * np.pi], 0.3)
+    for datum in (wave, Approximated(wave, 0.1), Constant(2.0, 2)):
+        whole, by_rows = datum.project(grid, 2, time), datum.project_rows(grid, 2, time)
+        parts = [by_rows.on(slice(start, stop)) for start, stop in ((0, 2), (2, 3), (3, 5))]
+        np.testing.assert_allclose(np.concatenate(parts, axis=-2), whole.coefficients, atol=1e-15)
+        assert (by_rows.remainder_l2, by_rows.remainder_sup) == (whole.remainder_l2, whole.remainder_sup)

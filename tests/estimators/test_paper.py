@@ -200,7 +200,8 @@ def test_a_flux_with_another_divergence_is_noticed():
             bound = super().bind(semidiscretization)
             at_node = bound.at_node
             bound.at_node = lambda node: replace(
-                at_node(node), reconstruct_flux=lambda pair: tuple(2.0 * f for f in bound.flux(pair))
+                at_node(node),
+                reconstruct_flux=lambda pair, rows=None: tuple(2.0 * f for f in bound.flux(pair, rows)),
             )
             return bound
 

@@ -112,9 +112,48 @@ def test_mesh_from_a_file(tmp_path):
     path = tmp_path / "mesh.msh"
     mesh = box_mesh("triangle", 3)
     mesh.save(path)
-    domain = Domain(path, Dirichlet(0.0))
+    domain = Domain(path, SIDES)
     assert domain.mesh().size == mesh.t.shape[1]
     assert domain.measure == pytest.approx(1.0)
+
+
+GMSH = """$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+3
+1 1 "inlet"
+1 2 "walls"
+2 3 "body"
+$EndPhysicalNames
+$Nodes
+4
+1 0 0 0
+2 1 0 0
+3 1 1 0
+4 0 1 0
+$EndNodes
+$Elements
+6
+1 1 2 1 4 4 1
+2 1 2 2 1 1 2
+3 1 2 2 2 2 3
+4 1 2 2 3 3 4
+5 2 2 3 1 1 2 3
+6 2 2 3 1 1 3 4
+$EndElements
+"""
+
+
+def test_names_of_gmsh(tmp_path):
+    path = tmp_path / "square.msh"
+    path.write_text(GMSH)
+    domain = Domain(str(path), {"inlet": Dirichlet(1.0), "walls": Neumann()})
+    mesh = domain.mesh()
+    assert {name: len(facets) for name, facets in mesh.facets.names.items()} == {"inlet": 1, "walls": 3}
+    Problem(AdvectionDiffusion((1.0, 0.0), {"body": 0.1}), domain, 0.0, 1.0)
+    with pytest.raises(ValueError, match="got none on 1 of 4; their boundaries: 'inlet'"):
+        Domain(path, {"walls": Neumann()})
 
 
 def test_velocity_must_fit_across_glued_sides():

@@ -68,6 +68,36 @@ def test_start_takes_nodes_to_the_right_and_the_end_nodes_to_the_left():
     assert stencils == [times[0:4], times[0:4], times[1:5], times[2:6], times[2:6]]
 
 
+@pytest.mark.parametrize("degree", [3, 5, 9])
+def test_a_known_end_lets_the_oldest_node_go_early(degree):
+    """The stencils are the same; while a node is computed one less than a stencil of them is alive."""
+    times, alive, most = np.linspace(0.0, 1.0, 30), weakref.WeakSet(), []
+
+    def watched():
+        for n, node in enumerate(stream(times)):
+            alive.add(node)
+            yield node
+            del node
+            gc.collect(0)
+            if Hermite(degree).nodes < n < 29:
+                most.append(len(alive))
+
+    known = []
+    slabs = reconstructed_slabs(watched(), Hermite(degree), 1.0)
+    while (slab := next(slabs, None)) is not None:
+        known.append([node.time for node in slab.nodes])
+        del slab
+    assert known == [
+        [n.time for n in slab.nodes] for slab in reconstructed_slabs(stream(times), Hermite(degree))
+    ]
+    assert max(most) == Hermite(degree).nodes - 1
+
+
+def test_a_stream_that_ends_before_its_time_lowers_the_degree():
+    slabs = list(reconstructed_slabs(stream(np.linspace(0.0, 0.5, 10)), Hermite(9), 1.0))
+    assert [len(slab.nodes) for slab in slabs] == [5] * 8 + [4]
+
+
 def test_no_nodes_no_slabs():
     assert list(reconstructed_slabs(iter(()), Hermite(5))) == []
     assert list(reconstructed_slabs(stream([0.0]), Hermite(5))) == []

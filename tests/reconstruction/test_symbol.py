@@ -7,6 +7,7 @@ import pytest
 
 from stfem import Problem, Siac, Torus, equations
 from stfem.data import Constant, cosine
+from stfem.reconstruction import symbol
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import legendre_values
 
@@ -78,3 +79,13 @@ def test_a_constant_and_zero():
     np.testing.assert_allclose(sups, [2.0, 0.0, 0.0], atol=1e-9)
     assert sizes[0] >= 2.0 * math.sqrt(semi.grid.measure)
     assert sups[0] >= 2.0
+
+
+@pytest.mark.parametrize(("dim", "degree", "order", "cells"), CASES)
+def test_blocks_of_frequencies_change_nothing(dim, degree, order, cells, monkeypatch):
+    semi, bound = bound_of(dim, degree, order, cells)
+    field = np.random.default_rng(2).normal(size=semi.shape)
+    directions = (None, *range(dim))
+    expected = bound.symbol.measure(field, directions)
+    monkeypatch.setattr(symbol, "_BLOCK_VALUES", 1)
+    np.testing.assert_allclose(bound.symbol.measure(field, directions), expected, rtol=1e-12, atol=1e-14)

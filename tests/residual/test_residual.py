@@ -11,8 +11,10 @@ from stfem import Problem, Siac, Torus, equations
 from stfem.data import Approximated, Trigonometric, cosine, sine
 from stfem.problems import diffusive_p_system, viscous_burgers
 from stfem.reconstruction import Hermite, reconstructed_slabs
-from stfem.residual import ResidualSplit
+from stfem.residual import ResidualSplit, measure
+from stfem.residual.measure import SlabMeasure
 from stfem.semidiscretization import Semidiscretization
+from stfem.spaces import rows
 from stfem.spaces.legendre import gauss
 from stfem.timestepping import Node
 
@@ -274,9 +276,24 @@ def test_round_off_of_a_velocity_that_vanishes_at_the_start():
         equation = equations.AdvectionDiffusion((amplitude * b,))
         problem = Problem(equation, Torus(1.0), wave(1, 1e6, 0.0), 1.0)
         *_, slab, split = slab_of(problem, 5, 1)
-        terms = [split.node_terms(node) for node in slab.nodes]
-        rounded.append(float(split._convective_sizes(terms, slab.time).sum()))
+        measured = SlabMeasure(split, slab, False)
+        measured.run()
+        rounded.append(float(measured.magnitude.sum()))
     assert rounded[1] == pytest.approx(1e8 * rounded[0], rel=1e-10)
+
+
+@pytest.mark.parametrize("make", [linear_constant, linear_variable, lambda dim: viscous_burgers(dim, 0.01)])
+def test_blocks_of_rows_and_cells_change_nothing(make, monkeypatch):
+    *_, slab, split = slab_of(make(2), (5, 4), 2)
+    expected = split.norms(slab)
+    monkeypatch.setattr(rows, "ROW_VALUES", 1)
+    monkeypatch.setattr(measure, "BLOCK_VALUES", 1)
+    found = split.norms(slab)
+    for name in ("residual_sq", "cross", "difference_sq", "flux_sq", "cell_means"):
+        scale = np.abs(getattr(expected, name)).max()
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-12 * scale)
+    for name in ("remainder", "mean", "growth"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
 
 
 def test_sentences_about_what_is_not_proved():

@@ -57,3 +57,8 @@ def test_blocks_cover_the_rows_once():
             assert all(part.below == (part.start - 1) % rows for part in parts)
             assert all(part.above == part.stop % rows for part in parts)
     assert len(blocks((7, 30), 10**9)) == 7
+
+
+def test_blocks_are_of_one_size_where_that_costs_little():
+    sizes = {part.stop - part.start for part in blocks((256, 256), 90)}
+    assert len(sizes) == 1

@@ -47,7 +47,7 @@ class _Side:
 
 
 class OutflowLift:
-    """Layers w that take û = v + w to the given values at outflow sides of a box.
+    """Layers w that take û = v + w to the given values at outflow sides of a box (T5.5).
 
     Where ε ≪ h b_n, a continuous piecewise polynomial with the given outflow values has a bad residual. Let v
     leave them alone, φ = v − u_D on a side, d the distance to it and L the width of the box,

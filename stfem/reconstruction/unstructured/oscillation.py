@@ -23,7 +23,7 @@ __all__ = ["BoundaryOscillation"]
 _EXTRA = 3
 #: Size of a jump of the data from facet to facet that counts, relative to the data.
 _JUMP = 1e-9
-#: Size of δ, relative to data and traces, that is round-off.
+#: Size of δ, relative to the data and the coefficients of û, that is round-off.
 _ROUND_OFF = 1e-14
 
 
@@ -55,7 +55,7 @@ class _Group:
 
 
 class BoundaryOscillation:
-    """A function z ∈ H¹ with z = g − û where u is given, so that u − û − z vanishes there.
+    """A function z ∈ H¹ with z = g − û where u is given, so that u − û − z vanishes there (T5.4).
 
     On every facet δ = g − û is a polynomial (g is interpolated with some degrees to spare in space and time).
     With hat functions λ_v, coordinates s along a facet and S = Σ_{v ∈ facet} λ_v, from 0 to 1 towards it,
@@ -169,7 +169,7 @@ class BoundaryOscillation:
         modes[: len(traces)] -= np.stack(traces)
         scale = float(np.abs(data).max(initial=0.0))
         self._look_for_jumps(modes, scale)
-        scale += float(np.abs(traces).max(initial=0.0))
+        scale += float(np.abs(slab.state).max(initial=0.0))
         return modes[:0] if np.abs(modes).max(initial=0.0) <= _ROUND_OFF * scale else modes
 
     def _look_for_jumps(self, modes: Array, scale: float) -> None:

@@ -7,12 +7,13 @@ from mesh_cases import KINDS, box_mesh
 
 from stfem.meshes import from_skfem
 from stfem.meshes.quadrature import cube_rule, simplex_rule
+from stfem.meshes.reference import TETRAHEDRON
 
 ALL = pytest.mark.parametrize("kind", list(KINDS))
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
-@pytest.mark.parametrize("order", [1, 3, 4, 7, 8])
+@pytest.mark.parametrize("order", [1, 3, 4, 7, 8, 21])
 def test_rules_are_exact_and_positive(dim, order):
     for rule, measure in ((cube_rule, 1.0), (simplex_rule, 1.0 / np.prod(np.arange(1, dim + 1)))):
         points, weights = rule(dim, order)
@@ -24,6 +25,19 @@ def test_rules_are_exact_and_positive(dim, order):
             exact = 1.0 / np.prod(order + 1.0 + np.arange(dim))
         assert weights @ points[0] ** order == pytest.approx(exact, rel=1e-13)
         assert abs(weights @ points[0] ** (2 * order + 4) / exact - 1.0) > 1e-13  # and not of any degree
+
+
+@pytest.mark.parametrize("order", [1, 3, 7, 19, 20, 24])
+def test_facets_see_the_same_points_in_all_orders(order):
+    points, weights = TETRAHEDRON.on_facet.quadrature(order)
+    for orientation in range(6):
+        places = TETRAHEDRON.turned_points(points, orientation)
+        np.testing.assert_array_equal(np.sort(places), np.arange(len(weights)))
+        np.testing.assert_allclose(weights[places], weights)
+    with pytest.raises(ValueError, match="points with the symmetries of the facet"):
+        TETRAHEDRON.turned_points(points * 0.9, 2)
+    with pytest.raises(ValueError, match="different points"):
+        TETRAHEDRON.turned_points(np.repeat(points, 2, axis=1), 1)
 
 
 @ALL
