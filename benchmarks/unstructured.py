@@ -21,7 +21,7 @@ import skfem
 
 import stfem
 from stfem.problems import Problem, moving_front, outflow_layer, transient_wave
-from stfem.reconstruction import Averaging, MeshRule, TwoStage, TwoStageMixed, VertexPatches
+from stfem.reconstruction.unstructured import Averaging, MeshRule, TwoStage, TwoStageMixed, VertexPatches
 from stfem.spaces.broken import BrokenSpace
 from stfem.timestepping import RADAU5, ImplicitRungeKutta
 
