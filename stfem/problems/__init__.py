@@ -1,6 +1,19 @@
 """Problems: equation, domain and data together; the catalogue has problems with exact solutions."""
 
 from stfem.problems.bounded import Box, Domain
+from stfem.problems.bounded_layers import (
+    corner_layers,
+    leaving_pulse,
+    moving_front,
+    outflow_layer,
+    rotating_pulse,
+)
+from stfem.problems.bounded_waves import (
+    cellular_flow,
+    robin_outflow,
+    transient_wave,
+    variable_coefficients,
+)
 from stfem.problems.catalogue import CATALOGUE
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Robin, TotalFlux
@@ -26,8 +39,17 @@ __all__ = [
     "Torus",
     "UnsupportedDomainError",
     "burgers_cole_hopf",
+    "cellular_flow",
+    "corner_layers",
     "diffusive_p_system",
+    "leaving_pulse",
     "linear_advection_diffusion",
+    "moving_front",
+    "outflow_layer",
+    "robin_outflow",
+    "rotating_pulse",
     "sheared_pulse",
+    "transient_wave",
+    "variable_coefficients",
     "viscous_burgers",
 ]

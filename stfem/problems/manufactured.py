@@ -1,24 +1,50 @@
-"""Tools for problems whose solution is a trigonometric polynomial in space and time."""
+"""Tools for problems that are made for a known solution."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from stfem.data import Trigonometric
+from stfem.equations import AdvectionDiffusion
+from stfem.problems.bounded import Box, Domain
+from stfem.problems.conditions import Condition
 
-__all__ = ["along", "initial_value", "pruned"]
+__all__ = ["along", "balance", "initial_value", "on_box", "pruned"]
 
 
-def along(dim: int, direction: int) -> list[float]:
-    """Wave vector 2π e_i."""
-    return [2.0 * math.pi if i == direction else 0.0 for i in range(dim)]
+def along(dim: int, direction: int, wavenumber: float = 2.0 * math.pi) -> list[float]:
+    """Wave vector k e_i."""
+    return [wavenumber if i == direction else 0.0 for i in range(dim)]
 
 
 def initial_value(u: Trigonometric) -> Trigonometric:
     """The field u(·, 0), independent of time."""
     return Trigonometric(u.wavevectors, np.zeros(len(u.frequencies)), u.amplitudes)
+
+
+def balance(equation: AdvectionDiffusion, u: Trigonometric) -> Trigonometric:
+    """The source ∂_t u + b·∇u + cu − ∇·(D∇u) of a divergence-free velocity, numbers or trigonometric."""
+    total = u.time_derivative() + u * equation.reaction
+    for i, b in enumerate(equation.velocity):
+        slope = u.derivative(i)
+        total = total + slope * b
+        for j, entry in enumerate(equation.diffusion[i]):
+            total = total - slope.derivative(j) * float(entry)
+    return total
+
+
+def on_box(
+    lower: Sequence[float],
+    upper: Sequence[float],
+    boundary: Mapping[str, Condition] | Condition,
+    mesh: Any = None,
+) -> Box | Domain:
+    """The box, or the domain of a scikit-fem mesh that covers it and names its sides where they differ."""
+    return Box(lower, upper, boundary) if mesh is None else Domain(mesh, boundary)
 
 
 def pruned(u: Trigonometric, allowance: float) -> tuple[Trigonometric, float]:
