@@ -7,6 +7,7 @@ from sample_meshes import moved
 
 import stfem
 from stfem import Box, Dirichlet, Domain, MeshEstimator, Neumann, Outflow, Problem, Torus
+from stfem.data import Constant, Polynomial
 from stfem.equations import AdvectionDiffusion
 from stfem.reconstruction import Averaging, TwoStage, TwoStageMixed, VertexPatches
 from stfem.timestepping import RADAU5, ImplicitRungeKutta
@@ -175,3 +176,66 @@ def test_what_is_not_covered_is_refused():
         MeshEstimator(())
     with pytest.raises(ValueError, match="expected at least 1 step per slab, got 0"):
         MeshEstimator(spacing=0)
+
+
+def test_numbers_of_the_caller_are_checked_and_named():
+    """A bound that rests on them is not guaranteed, and one that data contradict is refused."""
+    problem = Problem(
+        AdvectionDiffusion(1.0, reaction=-1.0),
+        Box(0.0, 1.0, boundary={"left": Dirichlet(0.0), "right": Outflow()}),
+        Polynomial([0.0, 0.0, 1.0], dim=1),
+        0.1,
+    )
+    plain = stfem.certify(problem, cells=4, degree=1)
+    assert plain.guaranteed
+    claimed = stfem.certify(problem, cells=4, degree=1, estimator=MeshEstimator(initial_error=0.0))
+    assert not claimed.guaranteed
+    assert "‖u_0 − û(0)‖ ≤ 0 is an argument" in " ".join(claimed.assumptions)
+    for growth in (1.9, -1e6):
+        with pytest.raises(ValueError, match="growth: expected at least 2μ = −2c = 2"):
+            stfem.certify(problem, cells=4, degree=1, estimator=MeshEstimator(growth=growth))
+    faster = stfem.certify(problem, cells=4, degree=1, estimator=MeshEstimator(growth=3.0))
+    assert faster.guaranteed
+    assert faster.bound > plain.bound
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"growth": np.nan}, ValueError, "growth: expected a growth rate"),
+        ({"growth": "a"}, TypeError, "growth: expected a number"),
+        ({"initial_error": -1.0}, ValueError, "initial_error: expected a bound"),
+        ({"initial_error": np.nan}, ValueError, "initial_error: expected a bound"),
+        ({"reconstructions": VertexPatches()}, TypeError, "reconstructions: expected a tuple of rules"),
+        ({"reconstructions": (VertexPatches,)}, TypeError, "reconstructions: expected a tuple of rules"),
+        ({"lifted": "right"}, TypeError, "lifted: expected a tuple of names"),
+    ],
+)
+def test_arguments_of_the_estimator(arguments, error, message):
+    with pytest.raises(error, match=message):
+        MeshEstimator(**arguments)
+
+
+@pytest.mark.parametrize("amplitude", [1e-100, 1e-150, 1e-160, 1e-200, 1e-300])
+def test_values_whose_squares_underflow(amplitude):
+    """u = A(x − t)⁵: bounds stay above errors that are small, but no smaller than numbers are."""
+    given, start = Polynomial([[0, 0, 0, 0, 0, -amplitude]], dim=1), Polynomial([0] * 5 + [amplitude], dim=1)
+    domain = Box(0.0, 1.0, boundary={"left": Dirichlet(given), "right": Outflow()})
+    problem = Problem(AdvectionDiffusion(1.0), domain, start, 0.1)
+    solution = stfem.solve(problem, cells=4, degree=1)
+    result = stfem.estimate(solution)
+    x = (np.arange(4000) + 0.5) / 4000
+    gap = (solution(x[None]) - amplitude * (x - 0.1) ** 5) / amplitude
+    error = amplitude * np.sqrt(float(np.mean(gap**2)))
+    assert error > 1e-4 * amplitude
+    assert result.enclosure[0] <= error <= result.enclosure[1]
+    assert result.bound >= result.bound_final > 0.0
+
+
+def test_a_decay_to_nothing():
+    problem = Problem(
+        AdvectionDiffusion(1.0, 1e5), Box(0.0, 1.0, boundary=Dirichlet(0.0)), Constant(1.0, 1), 0.1
+    )
+    solution = stfem.solve(problem, cells=4, degree=1)
+    result = stfem.estimate(solution)
+    assert 0.0 < float(np.abs(solution(np.linspace(0.1, 0.9, 9)[None])).max()) <= result.enclosure[1]

@@ -13,6 +13,7 @@ from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem, UnsupportedDomainError
+from stfem.problems.arguments import LARGEST, checked_number
 from stfem.reconstruction import Hermite, Lagrange
 from stfem.reconstruction.unstructured import (
     MeshReconstruction,
@@ -50,17 +51,20 @@ class MeshEstimator:
     spacing
         Time steps per slab.
     growth
-        2μ = sup(−∇·b − 2c) in 1/time, where it does not follow from constant data.
+        2μ = sup(−∇·b − 2c) in 1/time, where it does not follow from constant data; `Estimate.assumptions`
+        then says so.
     lifted
         Names of outflow boundaries with given values whose layers the mesh does not resolve, see
         `OutflowLift`. True errors of û are then not computed, those of u_h are.
     initial_error
-        Bound of ‖u_0 − û(0)‖ where it is known; by quadrature otherwise.
+        Bound of ‖u_0 − û(0)‖ where it is known, of which `Estimate.assumptions` then speaks; by quadrature
+        otherwise.
 
     Raises
     ------
-    ValueError
-        For no reconstruction, and a spacing below 1.
+    ValueError, TypeError
+        For no reconstruction or something else than a rule, a spacing below 1, numbers that are not finite, a
+        negative ``initial_error``, and a growth below the one of constant data.
     """
 
     reconstructions: tuple[MeshRule, ...] = (VertexPatches(),)
@@ -72,10 +76,22 @@ class MeshEstimator:
     on_meshes = True
 
     def __post_init__(self) -> None:
-        if not self.reconstructions:
+        rules: object = self.reconstructions
+        if not isinstance(rules, tuple) or not all(
+            isinstance(rule, MeshRule) and not isinstance(rule, type) for rule in rules
+        ):
+            raise TypeError(f"reconstructions: expected a tuple of rules such as TwoStage(), got {rules!r}")
+        if not rules:
             raise ValueError("reconstructions: expected at least one, got none")
+        names: object = self.lifted
+        if isinstance(names, str):
+            raise TypeError(f"lifted: expected a tuple of names of boundaries, got {names!r}")
         if self.spacing < 1:
             raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
+        if self.growth is not None:
+            checked_number("growth", self.growth, "a growth rate 2μ", -LARGEST)
+        if self.initial_error is not None:
+            checked_number("initial_error", self.initial_error, "a bound of ‖u_0 − û(0)‖", 0.0)
 
     def run(self, semidiscretization: AnySemidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history.
@@ -201,7 +217,9 @@ class _Pass:
         """z_0."""
         if self._initial_error is not None:
             return self._initial_error
-        return float(np.sqrt(self._distance_sq(state, 0.0, initial=True))) + self._layer(state)
+        distance = float(np.sqrt(self._distance_sq(state, 0.0, initial=True)))
+        nothing = self.problem.initial[0].is_zero and not np.any(state)
+        return distance + self._layer(state) + (0.0 if nothing else self.residual.underflow)
 
     def _layer(self, state: Array) -> float:
         """Bound of ‖w‖ of the layers at one time."""
@@ -244,10 +262,14 @@ class _Pass:
         final, gap = last.at(1.0, last.state), self._gap(last)
         known = self.problem.exact is not None and self._lift is None
         width = state.final + self._layer(final) + self._missed_end
+        if np.any(last.stop.node.values):
+            width += self.residual.underflow
         flux = float(self.residual.missed_flux_sq)
         unproved = self.residual.unproved
         start, order = self.problem.initial[0], 2 * self.reconstruction.target.degree + _ERROR_ORDER
-        if self._initial_error is None and not integrated_exactly(start, order):
+        if self._initial_error is not None:
+            unproved = (*unproved, f"‖u_0 − û(0)‖ ≤ {self._initial_error:g} is an argument, not checked")
+        elif not integrated_exactly(start, order):
             count = self._points.shape[1]
             unproved = (*unproved, f"initial value integrated with {count} points per cell")
         return Estimate(

@@ -22,6 +22,7 @@ from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, Outf
 from stfem.residual.boundary import BoundaryCheck
 from stfem.residual.modal import ModalTerms, SourceModes
 from stfem.residual.norms import SlabNorms
+from stfem.residual.split import UNDERFLOW
 from stfem.residual.ways import Terms, Way, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
@@ -75,7 +76,7 @@ class MeshResidual:
         self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
         mesh, target = reconstruction.target.mesh, reconstruction.target
         self.diffusion = cell_diffusion(equation, mesh)
-        self._growth = self._constant_growth() if growth is None else growth
+        self._growth, self._growth_given = self._growth_rate(growth)
         self._smallest, self._inverse = _inverted(self.diffusion)
         extra = 0 if mesh.affine else mesh.dim
         chosen = 2 * target.degree + _DATA_ORDER + extra if order is None else order
@@ -93,13 +94,20 @@ class MeshResidual:
         self.modal = ModalTerms(equation, reconstruction, self.diffusion) if constant else None
         self._source_modes = SourceModes(problem.source[0], target, chosen, _DATA_POINTS)
 
-    def _constant_growth(self) -> float:
+    def _growth_rate(self, given: float | None) -> tuple[float, bool]:
+        """2μ, and whether it rests on the word of the caller alone."""
         equation = self.problem.equation
         if equation.velocity_divergence or not equation.reaction.constant:
-            raise ValueError(
-                "growth: expected 2μ = sup(−∇·b − 2c) beside data that are not constant, got None"
-            )
-        return -2.0 * equation.reaction.constant_value()
+            if given is None:
+                raise ValueError(
+                    "growth: expected 2μ = sup(−∇·b − 2c) beside data that are not constant, got None; "
+                    "it is an argument of MeshEstimator"
+                )
+            return given, True
+        known = -2.0 * equation.reaction.constant_value()
+        if given is not None and given < known:
+            raise ValueError(f"growth: expected at least 2μ = −2c = {known:g}, got {given:g}")
+        return (known if given is None else given), False
 
     def _possible_ways(self) -> list[Way]:
         reconstruction, mesh = self.reconstruction, self.reconstruction.target.mesh
@@ -116,9 +124,16 @@ class MeshResidual:
         return ways
 
     @property
+    def underflow(self) -> float:
+        """‖f‖ of a field whose squares vanish, with some margin."""
+        return UNDERFLOW * max(1.0, float(np.sqrt(self.reconstruction.target.mesh.cell_measures.sum())))
+
+    @property
     def unproved(self) -> tuple[str, ...]:
-        """Sentences on integrals that are not proved to be exact."""
+        """Sentences on integrals that are not proved to be exact, and on numbers that were given."""
         sentences, count = list(self.boundary.unproved), self.points.shape[1]
+        if self._growth_given:
+            sentences.append(f"2μ = {self._growth:g} is an argument, and was not checked")
         if not self.reconstruction.target.mesh.affine:
             sentences.append(f"norms on cells that are not affine integrated with {count} points per cell")
         elif self.modal is None:
@@ -253,7 +268,9 @@ class MeshResidual:
         modes = max(
             [target.modes, *(space.local_space.modes for space in self.reconstruction.diffusive_spaces)]
         )
-        return _UNIT_ROUNDOFF * 2.0 * (slab.time.degree + 1 + modes * target.mesh.dim) * sizes
+        rounded = _UNIT_ROUNDOFF * 2.0 * (slab.time.degree + 1 + modes * target.mesh.dim) * sizes
+        still = not any(np.any(node.node.values) for node in (slab.start, slab.stop))
+        return rounded + (0.0 if still else slab.time.duration * self.underflow)
 
 
 def integrated_exactly(data: Data, order: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from stfem.meshes.facets import Index
 from stfem.reconstruction.unstructured.given import boundary_values, insulated_facets, parts_of
@@ -18,6 +18,7 @@ from stfem.spaces.broken import BrokenSpace
 __all__ = ["Averaging", "LocalRule", "MeshRule", "TwoStage", "TwoStageMixed", "VertexPatches"]
 
 
+@runtime_checkable
 class MeshRule(Protocol):
     """A rule for û on unstructured meshes: bound to a scheme before use."""
 
