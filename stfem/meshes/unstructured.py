@@ -105,6 +105,22 @@ class UnstructuredMesh:
                     f"mesh: expected cells with positive volume, got {np.count_nonzero(wrong)} with {what}, "
                     f"the first is cell {np.argmax(wrong)}"
                 )
+        if self.reference.simplex or self.dim < 3:  # facets are plane
+            self._refuse_overlaps()
+
+    def _refuse_overlaps(self) -> None:
+        """Two cells at a facet lie on either side of it, or the mesh folds over itself."""
+        inner = np.arange(self.facets.interior)
+        middle = self.reference.on_facet.vertices.mean(axis=1, keepdims=True)
+        normals = self.facet_normals(middle, inner)[0][:, 0]
+        beyond = self.centroids[:, self.facets.cells[1, inner]] - self.facets.shift[:, inner]
+        same = ((beyond - self.facet_points(middle, inner)[:, 0]) * normals).sum(axis=0) <= 0.0
+        if np.any(same):
+            first = self.facets.cells[:, np.argmax(same)]
+            raise ValueError(
+                f"mesh: expected cells on either side of every interior facet, got {np.count_nonzero(same)} "
+                f"facets with both cells on one side, the first is that of cells {first[0]} and {first[1]}"
+            )
 
     @property
     def dim(self) -> int:

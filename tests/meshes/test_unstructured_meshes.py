@@ -143,3 +143,13 @@ def test_periodic_sides_must_match():
     assert from_skfem(mesh, (("left", "right"),)).facets.count == from_skfem(mesh, (0,)).facets.count
     with pytest.raises(ValueError, match="have two cells already"):
         from_skfem(mesh, (0, ("left", "right")))
+
+
+def test_a_mesh_that_folds_over_itself_is_refused():
+    """A vertex moved across its patch: every triangle alone is fine."""
+    mesh = skfem.MeshTri().refined(2)
+    vertices = mesh.p.copy()
+    vertices[:, mesh.interior_nodes()[0]] += [0.4, 0.3]
+    with pytest.raises(ValueError, match="both cells on one side"):
+        from_skfem(skfem.MeshTri(vertices, mesh.t))
+    from_skfem(skfem.MeshTri(mesh.p, mesh.t[[1, 0, 2]]))  # another order of the vertices is no fold
