@@ -8,11 +8,9 @@ import numpy as np
 
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
+from stfem.residual.norms import UNDERFLOW
 from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import norm_l2_sq
-
-#: Root mean square below which squares of values and of bounds vanish, with some margin.
-UNDERFLOW = 1e-145
 
 
 @dataclass(frozen=True)

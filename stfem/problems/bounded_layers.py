@@ -15,7 +15,7 @@ from stfem.equations import AdvectionDiffusion
 from stfem.problems.arguments import check_dim, checked_eps, checked_number
 from stfem.problems.bounded import Domain
 from stfem.problems.conditions import Dirichlet, Neumann, Outflow
-from stfem.problems.manufactured import on_box
+from stfem.problems.manufactured import on_unit_cube
 from stfem.problems.problem import Problem
 
 __all__ = ["corner_layers", "leaving_pulse", "moving_front", "outflow_layer", "rotating_pulse"]
@@ -65,7 +65,7 @@ def moving_front(
         s, scale = scaled(x, t)
         return np.asarray(np.multiply.outer(b, -np.exp(-(s**2)) / (math.sqrt(math.pi) * scale)))
 
-    domain = on_box((0.0,) * dim, (1.0,) * dim, Dirichlet(exact), mesh)
+    domain = on_unit_cube(dim, Dirichlet(exact), mesh)
     equation = AdvectionDiffusion(tuple(b), eps)
     return Problem(equation, domain, exact, final_time, exact=exact, exact_gradient=gradient)
 
@@ -107,7 +107,7 @@ def outflow_layer(eps: float = 1e-3, final_time: float = 0.2, mesh: Any = None) 
         return np.stack([source(x, t) * slope, across * value])
 
     sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(0.0))
-    domain = on_box((0.0, 0.0), (1.0, 1.0), sides, mesh)
+    domain = on_unit_cube(2, sides, mesh)
     equation = AdvectionDiffusion((1.0, 0.0), eps)
     return Problem(equation, domain, exact, final_time, source, exact, gradient)
 
@@ -147,7 +147,7 @@ def corner_layers(eps: float = 1e-2, final_time: float = 0.2, mesh: Any = None) 
         return math.exp(-t) * (u + v - u * v)
 
     sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(0.0))
-    domain = on_box((0.0, 0.0), (1.0, 1.0), sides, mesh)
+    domain = on_unit_cube(2, sides, mesh)
     equation = AdvectionDiffusion((1.0, 1.0), eps)
     return Problem(equation, domain, exact, final_time, source, exact, gradient)
 
@@ -205,7 +205,7 @@ def leaving_pulse(
 
     walls = dict.fromkeys(("bottom", "top", "front", "back")[: 2 * dim - 2], Neumann(0.0))
     sides = {"left": Dirichlet(exact), "right": Outflow(), **walls}
-    domain = on_box((0.0,) * dim, (1.0,) * dim, sides, mesh)
+    domain = on_unit_cube(dim, sides, mesh)
     equation = AdvectionDiffusion((1.0, 0.0, 0.0)[:dim], eps)
     return Problem(equation, domain, exact, final_time, exact=exact, exact_gradient=gradient)
 

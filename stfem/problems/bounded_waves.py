@@ -16,7 +16,7 @@ from stfem.data import Trigonometric, cosine, sine
 from stfem.equations import AdvectionDiffusion
 from stfem.problems.arguments import check_dim, checked_eps, checked_number
 from stfem.problems.conditions import Condition, Dirichlet, Robin, TotalFlux
-from stfem.problems.manufactured import along, balance, initial_value, on_box
+from stfem.problems.manufactured import along, balance, initial_value, on_unit_cube
 from stfem.problems.problem import Problem
 
 __all__ = ["cellular_flow", "robin_outflow", "transient_wave", "variable_coefficients"]
@@ -154,5 +154,5 @@ def _on_unit_cube(
     final_time: float,
     mesh: Any,
 ) -> Problem:
-    domain = on_box((0.0,) * equation.dim, (1.0,) * equation.dim, boundary, mesh)
+    domain = on_unit_cube(equation.dim, boundary, mesh)
     return Problem(equation, domain, initial_value(u), final_time, balance(equation, u), exact=u)

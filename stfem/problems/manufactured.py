@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from stfem.equations import AdvectionDiffusion
 from stfem.problems.bounded import Box, Domain
 from stfem.problems.conditions import Condition
 
-__all__ = ["along", "balance", "initial_value", "on_box", "pruned"]
+__all__ = ["along", "balance", "initial_value", "on_unit_cube", "pruned"]
 
 
 def along(dim: int, direction: int, wavenumber: float = 2.0 * math.pi) -> list[float]:
@@ -37,14 +37,9 @@ def balance(equation: AdvectionDiffusion, u: Trigonometric) -> Trigonometric:
     return total
 
 
-def on_box(
-    lower: Sequence[float],
-    upper: Sequence[float],
-    boundary: Mapping[str, Condition] | Condition,
-    mesh: Any = None,
-) -> Box | Domain:
-    """The box, or the domain of a scikit-fem mesh that covers it and names its sides where they differ."""
-    return Box(lower, upper, boundary) if mesh is None else Domain(mesh, boundary)
+def on_unit_cube(dim: int, boundary: Mapping[str, Condition] | Condition, mesh: Any = None) -> Box | Domain:
+    """(0, 1)^d, or the domain of a scikit-fem mesh that covers it and names its sides where they differ."""
+    return Box((0.0,) * dim, (1.0,) * dim, boundary) if mesh is None else Domain(mesh, boundary)
 
 
 def pruned(u: Trigonometric, allowance: float) -> tuple[Trigonometric, float]:

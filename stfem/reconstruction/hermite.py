@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.reconstruction.centred import CentredStencil, remove_jumps
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
 
@@ -16,7 +17,7 @@ MAX_DEGREE = 15
 
 
 @dataclass(frozen=True)
-class Hermite:
+class Hermite(CentredStencil):
     """Polynomial of degree 2k − 1 in time through values and derivatives at k ≥ 2 nodes.
 
     Both slab ends are among the nodes.
@@ -53,16 +54,6 @@ class Hermite:
         """Number k of nodes in a full stencil."""
         return (self.degree + 1) // 2
 
-    @property
-    def look_ahead(self) -> int:
-        """Nodes needed to the right of the slab's end."""
-        return (self.nodes - 2) // 2
-
-    @property
-    def look_back(self) -> int:
-        """Nodes wanted to the left of the slab's start."""
-        return self.nodes - 2 - self.look_ahead
-
     def modes(self, times: Sequence[float], start: float, stop: float) -> tuple[Array, Array]:
         """Matrices from node data to orthonormal Legendre modes of the interpolant and of its derivative.
 
@@ -85,14 +76,7 @@ class Hermite:
         basis = _hermite_basis(local, points).astype(np.float64)
         values = np.asarray(np.linalg.solve(legendre_values(degree, points), basis), dtype=np.float64)
         values[:, 1::2] *= duration
-        # û must not jump between slabs: a linear function of local time takes back what the inverse missed
-        # there
-        ends = legendre_values(degree, np.array([0.0, 1.0]))
-        for _ in range(2):
-            defect = ends @ values
-            defect[0, 2 * int(np.flatnonzero(local == 0)[0])] -= 1.0
-            defect[1, 2 * int(np.flatnonzero(local == 1)[0])] -= 1.0
-            values[:2] -= np.linalg.inv(ends[:, :2]) @ defect
+        remove_jumps(values, local, self.per_node)
         return values, derivative_matrix(degree) @ values / duration
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stfem.reconstruction.centred import CentredStencil, remove_jumps
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
 
 
 @dataclass(frozen=True)
-class Lagrange:
+class Lagrange(CentredStencil):
     """Polynomial of degree k − 1 in time through values at k ≥ 2 nodes, both slab ends among them.
 
     Parameters
@@ -40,16 +41,6 @@ class Lagrange:
         """Number k of nodes in a full stencil."""
         return self.degree + 1
 
-    @property
-    def look_ahead(self) -> int:
-        """Nodes needed to the right of the slab's end."""
-        return (self.nodes - 2) // 2
-
-    @property
-    def look_back(self) -> int:
-        """Nodes wanted to the left of the slab's start."""
-        return self.nodes - 2 - self.look_ahead
-
     def modes(self, times: Sequence[float], start: float, stop: float) -> tuple[Array, Array]:
         """Matrices from node values to orthonormal Legendre modes of the interpolant and of its derivative.
 
@@ -73,11 +64,5 @@ class Lagrange:
             others = np.delete(local, n)
             columns.append(((points[:, None] - others) / (node - others)).prod(axis=1))
         values = np.linalg.solve(legendre_values(degree, points), np.stack(columns, axis=1))
-        # û must not jump between slabs: what the inverse missed at the ends is taken back
-        ends = legendre_values(degree, np.array([0.0, 1.0]))
-        for _ in range(2):
-            defect = ends @ values
-            defect[0, int(np.flatnonzero(local == 0.0)[0])] -= 1.0
-            defect[1, int(np.flatnonzero(local == 1.0)[0])] -= 1.0
-            values[:2] -= np.linalg.inv(ends[:, :2]) @ defect
+        remove_jumps(values, local, self.per_node)
         return values, derivative_matrix(degree) @ values / (stop - start)

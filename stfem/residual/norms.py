@@ -11,6 +11,8 @@ from stfem.spaces.stencil import Array
 
 #: Members λ of the flux family d̃_λ = (1−λ) K*σ_h + λ D∇û (T3.5).
 FLUX_FAMILY = (0.0, 0.25, 0.5, 0.75, 1.0)
+#: Root mean square below which squares vanish, of residuals integrated over a slab too, with some margin.
+UNDERFLOW = 1e-145
 
 
 @dataclass(frozen=True, eq=False)

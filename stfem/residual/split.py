@@ -26,7 +26,7 @@ from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
 from stfem.residual.nodal import NodeEvaluator
-from stfem.residual.norms import SlabNorms
+from stfem.residual.norms import UNDERFLOW, SlabNorms
 from stfem.residual.quadratic import QuadraticSplit
 from stfem.residual.sampling import check_autonomous
 from stfem.residual.terms import LinearTerms, TermBuilder
@@ -35,8 +35,6 @@ from stfem.spaces.rows import row_blocks
 from stfem.spaces.stencil import Array, apply_along
 
 UNIT_ROUNDOFF = 2.0**-53
-#: ∫_slab of a mean square residual whose squares vanish, with some margin.
-UNDERFLOW = 1e-145
 #: Errors of interpolation in time, relative to what a slab adds to the bound, beyond which it is measured
 #: itself;
 TEMPORAL_TOLERANCE = 0.015

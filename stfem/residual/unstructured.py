@@ -21,8 +21,7 @@ from stfem.problems import Problem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
 from stfem.residual.modal import ModalTerms, SourceModes
-from stfem.residual.norms import SlabNorms
-from stfem.residual.split import UNDERFLOW
+from stfem.residual.norms import UNDERFLOW, SlabNorms
 from stfem.residual.ways import Terms, Way, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss

@@ -6,20 +6,22 @@ function is its mean value.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import lru_cache
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stfem.meshes.reference import ReferenceCell
 
-__all__ = ["ReferenceBasis", "reference_basis"]
+__all__ = ["ReferenceBasis", "Tabulated", "reference_basis", "tables"]
 
 Array = NDArray[np.float64]
 
 #: Sets of points whose tables are kept: the same ones are asked for again and again.
-_TABLES = 256
+_TABLES = 512
 
 
 class ReferenceBasis:
@@ -49,7 +51,7 @@ class ReferenceBasis:
             self._powers = sorted((k for k in self._powers if sum(k) <= degree), key=sum)
         self._scale = np.ones(len(self._powers))
         points, weights = cell.quadrature(2 * degree)
-        self._scale = 1.0 / np.sqrt(weights @ self._evaluate(points)[0] ** 2 / cell.measure)
+        self._scale = 1.0 / np.sqrt(weights @ self.tabulate(points)[0] ** 2 / cell.measure)
 
     @property
     def size(self) -> int:
@@ -63,13 +65,14 @@ class ReferenceBasis:
 
     def values(self, points: Array) -> Array:
         """φ_j at points ``(d, Q)``: array ``(Q, size)``, read-only."""
-        return _tables(self, points.shape, points.tobytes())[0]
+        return tables(self, points)[0]
 
     def gradients(self, points: Array) -> Array:
         """∂̂_iφ_j at points ``(d, Q)``: array ``(d, Q, size)``, read-only."""
-        return _tables(self, points.shape, points.tobytes())[1]
+        return tables(self, points)[1]
 
-    def _evaluate(self, points: Array) -> tuple[Array, Array]:
+    def tabulate(self, points: Array) -> tuple[Array, Array]:
+        """Basis and its gradients."""
         dim, count = points.shape
         values = np.empty((count, self.size))
         gradients = np.empty((dim, count, self.size))
@@ -125,12 +128,24 @@ def _jacobi(degree: int, a: int, z: Array, w: Array) -> tuple[Array, Array, Arra
     return newer
 
 
+class Tabulated(Hashable, Protocol):
+    """A basis on a reference cell."""
+
+    def tabulate(self, points: Array) -> tuple[Array, Array]:
+        """Values and derivatives at points ``(d, Q)``."""
+
+
+def tables(basis: Tabulated, points: Array) -> tuple[Array, Array]:
+    """What a basis tabulates at points ``(d, Q)``: read-only, and kept for the next call."""
+    return _tables(basis, points.shape, points.tobytes())
+
+
 @lru_cache(maxsize=_TABLES)
-def _tables(basis: ReferenceBasis, shape: tuple[int, ...], buffer: bytes) -> tuple[Array, Array]:
-    tables = basis._evaluate(np.frombuffer(buffer).reshape(shape))
-    for table in tables:
+def _tables(basis: Tabulated, shape: tuple[int, ...], buffer: bytes) -> tuple[Array, Array]:
+    found = basis.tabulate(np.frombuffer(buffer).reshape(shape))
+    for table in found:
         table.flags.writeable = False
-    return tables
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -17,7 +17,7 @@ from stfem.meshes.facets import Index
 from stfem.meshes.reference import ReferenceCell
 from stfem.meshes.unstructured import UnstructuredMesh
 from stfem.spaces.broken import BrokenSpace
-from stfem.spaces.polynomials import reference_basis
+from stfem.spaces.polynomials import reference_basis, tables
 
 __all__ = ["RaviartThomasSpace", "ReferenceFluxes", "reference_fluxes"]
 
@@ -66,11 +66,11 @@ class ReferenceFluxes:
 
     def values(self, points: Array) -> Array:
         """Basis at points ``(d, Q)``: array ``(d, Q, modes)``, read-only; moments of the facets first."""
-        return _tables(self, points.shape, points.tobytes())[0]
+        return tables(self, points)[0]
 
     def divergences(self, points: Array) -> Array:
         """∇̂· of the basis: array ``(Q, modes)``, read-only."""
-        return _tables(self, points.shape, points.tobytes())[1]
+        return tables(self, points)[1]
 
     def tabulate(self, points: Array) -> tuple[Array, Array]:
         """Basis and its divergence."""
@@ -132,14 +132,6 @@ def _components(scalar: Array, chosen: NDArray[np.bool_]) -> Array:
         block[i] = scalar[:, members]
         blocks.append(block)
     return np.concatenate(blocks, axis=2)
-
-
-@lru_cache(maxsize=256)
-def _tables(fluxes: ReferenceFluxes, shape: tuple[int, ...], buffer: bytes) -> tuple[Array, Array]:
-    tables = fluxes.tabulate(np.frombuffer(buffer).reshape(shape))
-    for table in tables:
-        table.flags.writeable = False
-    return tables
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ import numpy as np
 from stfem.data import Constant, Slab
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
-from stfem.reconstruction.slab import stencils
+from stfem.reconstruction.slab import Interpolant, stencils
 from stfem.reconstruction.unstructured.fluxes import FluxRecovery
 from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction
@@ -52,24 +52,12 @@ class SchemeFluxes(Protocol):
         """D∇u_h in the cells; numerical flux times ds/d(parameter); both jumps of `symmetry_moments`."""
 
 
-class TimeInterpolant(Protocol):
+class TimeInterpolant(Interpolant, Protocol):
     """Interpolation in time, `Hermite` or `Lagrange`."""
 
     @property
     def per_node(self) -> int:
         """Arrays that one node contributes: 1 (value) or 2 (value and rate)."""
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes in a full stencil."""
-
-    @property
-    def look_ahead(self) -> int:
-        """Nodes needed to the right of the slab's end."""
-
-    @property
-    def look_back(self) -> int:
-        """Nodes wanted to the left of the slab's start."""
 
     def modes(self, times: Sequence[float], start: float, stop: float) -> tuple[Array, Array]:
         """Matrices from node data to Legendre modes of the interpolant and of its derivative."""
