@@ -8,7 +8,6 @@ ones, with the targets that are missed.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -157,30 +156,18 @@ def span(values: Iterator[float]) -> str:
     return f"{min(collected):.3f} … {max(collected):.3f}" if collected else "–"
 
 
+def line(row: dict[str, Any]) -> str:
+    """A run on the terminal."""
+    return (
+        f"{described(row):32} error {row['error']:.3e} effectivity {row['effectivity']:.3f} "
+        f"energy {row['effectivity_energy']:.3f} order {row['order'] or math.nan:.2f} "
+        f"{'MISSED ' + ', '.join(row['missed']) if row['missed'] else ''}"
+    )
+
+
 def main() -> None:
     """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--quick", action="store_true", help="coarse grids and four diffusions only; writes nothing"
-    )
-    parser.add_argument("--only", nargs="+", choices=SERIES, default=list(SERIES))
-    options = parser.parse_args()
-    collected: list[dict[str, Any]] = []
-    for name in options.only:
-        series = SERIES[name].quick() if options.quick else SERIES[name]
-        rows = []
-        for row in runs(name, series):
-            rows.append(row)
-            print(
-                f"{described(row):32} error {row['error']:.3e} effectivity {row['effectivity']:.3f} "
-                f"energy {row['effectivity_energy']:.3f} order {row['order'] or math.nan:.2f} "
-                f"{'MISSED ' + ', '.join(row['missed']) if row['missed'] else ''}",
-                flush=True,
-            )
-        if not options.quick:
-            records.write_part("effectivity", name, series.parameters(), rows, summary)
-        collected += rows
-    print(summary(collected))
+    records.run_series("effectivity", __doc__.splitlines()[0], SERIES, runs, line, summary)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tabulate import tabulate
 
@@ -14,6 +15,16 @@ from stfem import provenance
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+
+
+class Series(Protocol):
+    """Runs that belong together: one part of a record."""
+
+    def quick(self) -> Any:
+        """The same with few runs."""
+
+    def parameters(self) -> dict[str, Any]:
+        """What the record says of it."""
 
 
 def version() -> str:
@@ -73,3 +84,43 @@ def write_part(
     everything = [row for stored in parts.values() for row in stored["rows"]]
     (RESULTS / f"{name}.md").write_text(table(everything).rstrip() + "\n", encoding="utf-8")
     return path
+
+
+def run_series(
+    name: str,
+    description: str,
+    series: Mapping[str, Any],
+    runs: Callable[[str, Any], Iterator[dict[str, Any]]],
+    line: Callable[[dict[str, Any]], str],
+    table: Callable[[list[dict[str, Any]]], str],
+) -> None:
+    """Run the series that the command line asks for, a line for every run, and write each as a part.
+
+    Parameters
+    ----------
+    name
+        Of the record.
+    description
+        What ``--help`` says.
+    series
+        `Series` by name.
+    runs
+        Rows of one of them.
+    line, table
+        A row, and all rows, for the terminal; the latter goes into the record too.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="few coarse runs; writes nothing")
+    parser.add_argument("--only", nargs="+", choices=series, default=list(series))
+    options = parser.parse_args()
+    collected: list[dict[str, Any]] = []
+    for part in options.only:
+        chosen: Series = series[part].quick() if options.quick else series[part]
+        rows = []
+        for row in runs(part, chosen):
+            rows.append(row)
+            print(line(row), flush=True)
+        if not options.quick:
+            write_part(name, part, chosen.parameters(), rows, table)
+        collected += rows
+    print(table(collected))

@@ -8,7 +8,6 @@ gets its rows and results/unstructured.md the tables of all stored ones, with th
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -310,30 +309,18 @@ def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{head: line.get(head) for head in heads} for line in found.values()]
 
 
+def line(row: dict[str, Any]) -> str:
+    """A run on the terminal."""
+    return (
+        f"{row['series']:6} {described(row):38} B/e_h {row['ratio']:7.3f} "
+        f"energy {row['effectivity_energy'] or math.nan:6.3f} "
+        f"solve {row['seconds_solve']:.2f} s rest {row['seconds_estimate_and_errors']:.2f} s"
+    )
+
+
 def main() -> None:
     """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--quick", action="store_true", help="one coarse grid and two diffusions only; writes nothing"
-    )
-    parser.add_argument("--only", nargs="+", choices=SERIES, default=list(SERIES))
-    options = parser.parse_args()
-    collected: list[dict[str, Any]] = []
-    for name in options.only:
-        series = SERIES[name].quick() if options.quick else SERIES[name]
-        rows = []
-        for row in runs(name, series):
-            rows.append(row)
-            print(
-                f"{name:6} {described(row):38} B/e_h {row['ratio']:7.3f} "
-                f"energy {row['effectivity_energy'] or math.nan:6.3f} "
-                f"solve {row['seconds_solve']:.2f} s rest {row['seconds_estimate_and_errors']:.2f} s",
-                flush=True,
-            )
-        if not options.quick:
-            records.write_part("unstructured", name, series.parameters(), rows, tables)
-        collected += rows
-    print(tables(collected))
+    records.run_series("unstructured", __doc__.splitlines()[0], SERIES, runs, line, tables)
 
 
 if __name__ == "__main__":

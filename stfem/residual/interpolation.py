@@ -14,6 +14,7 @@ from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction import ReconstructedSlab, RowReconstruction
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
+from stfem.spaces.tensor import mode_heights
 
 #: Cells combined at once, to stay in the cache.
 _CELLS = 500
@@ -162,11 +163,6 @@ class TimeDefect:
         first = [array.reshape(len(array), -1, size)[:, 0].sum(axis=1) for array in self._arrays]
         means = self._grid.cell_measure * (self._defect @ np.stack(first))
         return float(np.sqrt(self._duration) * np.linalg.norm(means))
-
-
-def mode_heights(modes: Sequence[int]) -> Array:
-    """sup|L_k| of the tensor-product Legendre basis, ``(p_1, …, p_d)``."""
-    return np.asarray(np.sqrt(2.0 * np.indices(tuple(modes)) + 1.0).prod(axis=0))
 
 
 def _squares(block: Array) -> Array:

@@ -10,6 +10,7 @@ from stfem.equations import Equation
 from stfem.meshes.grid import TensorGrid
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_everywhere, apply_matrix
+from stfem.spaces.tensor import mode_heights
 
 #: State at which f' of degree 1 is its slope; a power of two.
 _FAR = 2.0**200
@@ -41,7 +42,7 @@ class QuadraticConvection:
         self.curvature = tuple(abs(second) for second in self._second)
         shape = (degree + 1,) * grid.dim
         indices = np.indices(shape).reshape(grid.dim, -1)
-        heights = np.sqrt(2.0 * indices + 1.0).prod(axis=0)
+        heights = mode_heights(shape).ravel()
         groups = np.arange(degree + 1)[:, None] == indices.max(axis=0)
         #: sup|û_k| ≤ Σ heights |mode|, and Σ_i |f_i''| sup|∂_iû_k| likewise.
         self._heights = groups * heights

@@ -70,3 +70,8 @@ def weighted_gauss(points: int, dim: int) -> tuple[Array, Array]:
         shape[i] = points
         product = product * weights.reshape(shape)
     return abscissae, product
+
+
+def mode_heights(modes: Sequence[int]) -> Array:
+    """Supremum of every orthonormal Legendre mode of a unit cell, Π_i √(2k_i + 1): ``(p_1, …, p_d)``."""
+    return np.asarray(np.sqrt(2.0 * np.indices(tuple(modes)) + 1.0).prod(axis=0))
