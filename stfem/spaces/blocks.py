@@ -93,7 +93,7 @@ def slices(count: int, values: int) -> list[slice]:
     values
         Numbers of each in the work arrays.
     """
-    parts = max(1, -(-8 * count * values // CACHE))
+    parts = max(1, min(count, -(-8 * count * values // CACHE)))
     bounds = [count * k // parts for k in range(parts + 1)]
     return [slice(*ends) for ends in pairwise(bounds)]
 
