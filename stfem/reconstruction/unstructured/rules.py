@@ -47,6 +47,7 @@ class LocalRule(ABC):
             fluxes,
             values,
             insulated_facets(parts_of(semidiscretization.problem, semidiscretization.mesh)),
+            rates=False,
         )
 
 

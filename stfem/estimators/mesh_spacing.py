@@ -1,0 +1,86 @@
+"""How many time steps a slab spans on a mesh (T2): from what the interpolation in time adds to its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from stfem.estimators.spacing import NodeSelector
+from stfem.reconstruction.unstructured import DiscreteSlab, MeshSlab, TimeInterpolant
+from stfem.semidiscretization import UnstructuredSemidiscretization
+from stfem.spaces.legendre import gauss
+from stfem.timestepping import Node
+
+__all__ = ["MeshSpacing"]
+
+#: Points of a slab at which the defect of the interpolant is looked at.
+_POINTS = 2
+#: What errors may decay by on a slab, whose contributions count from its end on.
+_DECAY = 0.1
+
+
+class MeshSpacing:
+    """Passes every K-th node on; K follows the slabs of one or several reconstructions.
+
+    Parameters
+    ----------
+    semidiscretization
+        The scheme.
+    nodes
+        All nodes of the run.
+    spacing
+        Fixed K, or None for the automatic one.
+    share
+        Of what a slab adds to the bound, that the automatic K leaves to the interpolation in time.
+    interpolants
+        One per reconstruction.
+    """
+
+    def __init__(
+        self,
+        semidiscretization: UnstructuredSemidiscretization,
+        nodes: Iterable[Node],
+        spacing: int | None,
+        share: float,
+        interpolants: Sequence[TimeInterpolant],
+    ) -> None:
+        self._semi, self._automatic = semidiscretization, spacing is None
+        lowest = min(interpolants, key=lambda interpolant: interpolant.degree)
+        final_time = semidiscretization.problem.final_time
+        self._selector = NodeSelector(nodes, spacing, share, lowest, final_time)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._selector)
+
+    def update(self, slabs: Sequence[MeshSlab], costs: Sequence[float], decay_rate: float) -> None:
+        """Learn from one slab.
+
+        Parameters
+        ----------
+        slabs, costs
+            The slab as every reconstruction has it, and what it adds to the bound.
+        decay_rate
+            At which errors decay at least, 1/time.
+        """
+        if not self._automatic:
+            return
+        known = [(slab.discrete, cost) for slab, cost in zip(slabs, costs, strict=True) if slab.discrete]
+        found = [(self._share(discrete, cost), discrete, cost) for discrete, cost in known]
+        share, slab, cost = max(found, key=lambda entry: entry[0])
+        residual = cost / float(np.sqrt(slab.time.duration))
+        rates, longest = slab.rate_sizes(self._semi.space), _DECAY / max(decay_rate, 1e-300)
+        self._selector.update(slab.time, share, residual, rates, longest=longest)
+
+    def _share(self, slab: DiscreteSlab, cost: float) -> float:
+        """Root mean square of dU^t/dt − H(U^t) − P(U^t), times Δt, over what the slab costs."""
+        squares = []
+        for s in gauss(_POINTS)[0].tolist():
+            u, rate = slab.at(s)
+            t = slab.time.start + s * slab.time.duration
+            rate -= self._semi.rhs_hyperbolic(t, u)
+            if self._semi.has_diffusion:
+                rate -= self._semi.rhs_parabolic(t, u)
+            squares.append(self._semi.space.norm_l2(rate) ** 2)
+        defect = slab.time.duration * float(np.sqrt(np.mean(squares)))
+        return defect / cost if cost > 0.0 else float(defect > 0.0)
