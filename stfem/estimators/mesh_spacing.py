@@ -6,8 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from stfem.estimators.spacing import NodeSelector
-from stfem.reconstruction.unstructured import DiscreteSlab, MeshSlab, TimeInterpolant
+from stfem.estimators.spacing import TOLERATED, NodeSelector
+from stfem.reconstruction.unstructured import (
+    DiscreteSlab,
+    MeshReconstruction,
+    MeshSlab,
+    TimeInterpolant,
+)
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.spaces.legendre import gauss
 from stfem.timestepping import Node
@@ -33,8 +38,8 @@ class MeshSpacing:
         Fixed K, or None for the automatic one.
     share
         Of what a slab adds to the bound, that the automatic K leaves to the interpolation in time.
-    interpolants
-        One per reconstruction.
+    reconstructions, interpolants
+        One interpolant per reconstruction.
     """
 
     def __init__(
@@ -43,9 +48,13 @@ class MeshSpacing:
         nodes: Iterable[Node],
         spacing: int | None,
         share: float,
+        reconstructions: Sequence[MeshReconstruction],
         interpolants: Sequence[TimeInterpolant],
     ) -> None:
         self._semi, self._automatic = semidiscretization, spacing is None
+        self._reconstructions, self._target = reconstructions, share
+        # share of the errors of the time stepping itself, which shorter slabs show as well
+        self._floor = 0.0
         lowest = min(interpolants, key=lambda interpolant: interpolant.degree)
         final_time = semidiscretization.problem.final_time
         self._selector = NodeSelector(nodes, spacing, share, lowest, final_time)
@@ -65,15 +74,21 @@ class MeshSpacing:
         """
         if not self._automatic:
             return
-        known = [(slab.discrete, cost) for slab, cost in zip(slabs, costs, strict=True) if slab.discrete]
-        found = [(self._share(discrete, cost), discrete, cost) for discrete, cost in known]
+        found = [
+            (self._share(reconstruction, slab.discrete, cost), slab.discrete, cost)
+            for reconstruction, slab, cost in zip(self._reconstructions, slabs, costs, strict=True)
+            if slab.discrete is not None
+        ]
         share, slab, cost = max(found, key=lambda entry: entry[0])
         residual = cost / float(np.sqrt(slab.time.duration))
+        steps = self._selector.steps_of(slab.time)
+        self._floor = share if steps == 1 else min(self._floor, share)
+        share = min(share, TOLERATED * self._target) if steps == 1 else share - self._floor
         rates, longest = slab.rate_sizes(self._semi.space), _DECAY / max(decay_rate, 1e-300)
         self._selector.update(slab.time, share, residual, rates, longest=longest)
 
-    def _share(self, slab: DiscreteSlab, cost: float) -> float:
-        """Root mean square of dU^t/dt − H(U^t) − P(U^t), times Δt, over what the slab costs."""
+    def _share(self, reconstruction: MeshReconstruction, slab: DiscreteSlab, cost: float) -> float:
+        """Root mean square of dU^t/dt − H(U^t) − P(U^t) as û sees it, times Δt, over what the slab costs."""
         squares = []
         for s in gauss(_POINTS)[0].tolist():
             u, rate = slab.at(s)
@@ -81,6 +96,6 @@ class MeshSpacing:
             rate -= self._semi.rhs_hyperbolic(t, u)
             if self._semi.has_diffusion:
                 rate -= self._semi.rhs_parabolic(t, u)
-            squares.append(self._semi.space.norm_l2(rate) ** 2)
+            squares.append(reconstruction.defect_size(rate) ** 2)
         defect = slab.time.duration * float(np.sqrt(np.mean(squares)))
         return defect / cost if cost > 0.0 else float(defect > 0.0)

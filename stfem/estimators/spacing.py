@@ -158,7 +158,8 @@ class NodeSelector:
         longest
             Duration that no slab should exceed.
         """
-        steps = self._numbers[slab.stop] - self._numbers.pop(slab.start)
+        steps = self.steps_of(slab)
+        self._numbers.pop(slab.start)
         if self._fixed:
             return
         self.wanted = self._for_share(slab, steps, share, residual, rates)
@@ -168,6 +169,10 @@ class NodeSelector:
             slope = abs(growth - before[1]) / (slab.midpoint - before[0])
             longest = 4.0 * EXPONENT / (slope * self._final_time)
             self.wanted = max(1, min(self.wanted, int(min(steps * longest / slab.duration, LARGEST * steps))))
+
+    def steps_of(self, slab: Slab) -> int:
+        """Time steps of a slab between two nodes passed on, `update` to come."""
+        return self._numbers[slab.stop] - self._numbers[slab.start]
 
     def _for_share(self, slab: Slab, steps: int, share: float, residual: float, rates: Array) -> int:
         """K that the errors of interpolation allow."""

@@ -72,7 +72,7 @@ class MeshEstimator:
 
     reconstructions: tuple[MeshRule, ...] = (VertexPatches(),)
     spacing: int | None = None
-    temporal_share: float = 0.1
+    temporal_share: float = 0.03
     growth: float | None = None
     lifted: tuple[str, ...] = ()
     initial_error: float | None = None
@@ -115,7 +115,9 @@ class MeshEstimator:
         problem = semidiscretization.problem
         bound = [rule.bind(semidiscretization, self.lifted) for rule in self.reconstructions]
         interpolants = [interpolant_of(one, order) for one in bound]
-        selector = MeshSpacing(semidiscretization, nodes, self.spacing, self.temporal_share, interpolants)
+        selector = MeshSpacing(
+            semidiscretization, nodes, self.spacing, self.temporal_share, bound, interpolants
+        )
         passes, slabs = [], []
         for one, interpolant, stream in zip(bound, interpolants, tee(selector, len(bound)), strict=True):
             lift = OutflowLift(problem, one.target, self.lifted) if self.lifted else None

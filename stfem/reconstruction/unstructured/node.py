@@ -122,6 +122,9 @@ class MeshReconstruction(Protocol):
     def at_node(self, node: Node) -> MeshNode:
         """û and fluxes at one node."""
 
+    def defect_size(self, defect: Array) -> float:
+        """‖·‖ of what û makes of a defect of ∂_tu_h ``(m, modes, C)``: for the choice of slabs alone."""
+
 
 class LocalReconstruction:
     """û from a linear nodal rule, with the fluxes d_A and h̃ of the scheme and d_B of û (T5).
@@ -187,6 +190,9 @@ class LocalReconstruction:
         if self.diffusive_spaces:
             diffusive.append(np.stack([self._averaged(field) for field in state[: self.per_node]]))
         return MeshNode(node, state, tuple(diffusive), convective)
+
+    def defect_size(self, defect: Array) -> float:
+        return self.target.norm_l2(self.nodal.field(defect))
 
     def _scheme_flux(self, scheme: SchemeFluxes, own: FluxRecovery, t: float, u: Array, rate: bool) -> Array:
         """d_A, coefficients within the cells."""

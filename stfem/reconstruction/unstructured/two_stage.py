@@ -57,6 +57,10 @@ class _SecondStage:
         self._steady = not any(b.time_dependent for b in problem.equation.velocity)
         self._kept: _Factored | None = None
 
+    def defect_size(self, defect: Array) -> float:
+        """‖·‖ of what the local reconstruction makes of a defect."""
+        return self.first.defect_size(defect)
+
     def _along(self, t: float) -> Array:
         """b·∇φ of the nodal functions, ``(Q, modes, C)``."""
         velocity = [b(self._x, t) for b in self.problem.equation.velocity]
