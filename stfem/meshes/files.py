@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from skfem.io.meshio import from_meshio
 
 __all__ = ["load_mesh"]
 
@@ -49,17 +49,18 @@ def load_mesh(given: Any) -> Any:
             "differ; a curved or tilted surface is no domain"
         )
     _name_groups(mesh)
-    try:
-        return from_meshio(mesh, ignore_orientation=True)
+    try:  # scikit-fem imports meshio, which is optional, with this module
+        return import_module("skfem.io.meshio").from_meshio(mesh, ignore_orientation=True)
     except (NotImplementedError, KeyError):
         raise ValueError(f"mesh: expected cells that scikit-fem knows, got {shapes.pop()}") from None
 
 
 def _read(path: Path) -> Any:
     try:
-        import meshio
+        meshio = import_module("meshio")
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("mesh: meshio reads files, expected it to be installed, got none") from None
+        message = "mesh: files are read with meshio, which is not installed: pip install 'stfem[io]'"
+        raise ModuleNotFoundError(message) from None
     if not path.is_file():
         raise FileNotFoundError(f"mesh: expected a file, got {str(path)!r}")
     said = io.StringIO()
