@@ -378,3 +378,74 @@ def test_flow_that_enters_between_the_samples():
     assert -0.5 < smallest_normal_velocity(mesh, right, (wave, wave), 10.0) <= -1e-3
     still = Trigonometric([[np.pi, 2.0], [np.pi, -2.0]], [0.0, 0.0], [-1.0j, -1.0j])  # 2 sin πx cos 2y
     assert abs(smallest_normal_velocity(mesh, right, (still, wave), 1.0)) < 1e-13
+
+
+# numbers of other kinds
+
+
+def masked(x):
+    return np.ma.masked_less(np.asarray(x)[0], 0.5)
+
+
+@pytest.mark.parametrize("given", [np.ma.masked_array([1.0], mask=[True]), lambda x, t=0.0: masked(x)])
+def test_masked_values_are_no_values(given):
+    still = AdvectionDiffusion(1.0, 0.1)
+    for make in (
+        lambda: Problem(still, Box(0.0, 1.0, Dirichlet(given)), 0.0, 0.1),
+        lambda: Problem(still, Box(0.0, 1.0, Dirichlet(0.0)), given, 0.1),
+        lambda: Problem(still, Box(0.0, 1.0, Dirichlet(0.0)), 0.0, 0.1, source=given),
+    ):
+        with pytest.raises(ValueError, match=r"expected a value at every point, got masked ones"):
+            make()
+    with pytest.raises(ValueError, match="diffusion: expected numbers, got masked ones"):
+        AdvectionDiffusion((1.0, 0.0), np.ma.masked_array(np.eye(2), mask=np.eye(2)))
+
+
+@pytest.mark.parametrize(
+    ("domain", "diffusion"),
+    [
+        (Box(0.0, 1.0, Robin(-1e308)), 1.0),
+        (Box(0.0, 1.0, Dirichlet(0.0)), 1e308),
+        (Box(0.0, 1e-55, Dirichlet(0.0)), 1.0),
+        (Domain(skfem.MeshLine(np.array([0.0, 1e-200, 2e-200])), Dirichlet(0.0)), 1.0),
+    ],
+    ids=["robin", "diffusion", "box", "mesh"],
+)
+def test_rates_beyond_all_numbers(domain, diffusion):
+    problem = Problem(AdvectionDiffusion(0.0, diffusion), domain, 0.0, 0.1)
+    with pytest.raises(ValueError, match=r"diffusion: expected rates D/h² and alpha/h up to 1e\+100, got"):
+        solve(problem, cells=4 if isinstance(domain, Box) else None, degree=1)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "error"),
+    [
+        (None, 1.0, TypeError),
+        ("ab", "cd", TypeError),
+        (0.0, 1e-300, ValueError),
+        (0j, 1.0, TypeError),
+        (np.nan, 1.0, ValueError),
+        ((), (), ValueError),
+        ([[0.0]], [[1.0]], TypeError),
+        (np.ma.masked_array([0.0], mask=[True]), 1.0, TypeError),
+        (True, 2.0, TypeError),
+    ],
+)
+def test_corners_of_other_kinds(lower, upper, error):
+    with pytest.raises(error, match=r"(lower|upper).*: expected .*, got"):
+        Box(lower, upper, Dirichlet(0.0))
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_points_outside_and_none(kind):
+    dim = KINDS[kind][1]
+    domain = Domain(box_mesh(kind, 2, 0.2), Dirichlet(1.0))
+    solution = solve(Problem(AdvectionDiffusion((1.0,) * dim), domain, 1.0, 0.01), degree=1)
+    assert solution(np.zeros((dim, 0))).shape == (0,)
+    np.testing.assert_allclose(solution(domain.mesh().vertices), 1.0)
+    for outside in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="x: expected finite coordinates"):
+            solution(np.full((dim, 2), outside))
+    for outside in (2.0, -1e-3, 1e300):
+        with pytest.raises(ValueError, match="x: expected points inside of the mesh"):
+            solution(np.full((dim, 1), outside))

@@ -221,6 +221,10 @@ class UnstructuredMesh:
         ValueError
             For points outside of the mesh.
         """
+        if not np.isfinite(x).all():
+            raise ValueError("x: expected finite coordinates, got others")
+        if x.shape[1] == 0:
+            return np.zeros(0, dtype=np.intp), x
         try:
             cells = np.asarray(self._finder(*x), dtype=np.intp)
         except (ValueError, IndexError):  # triangles, lines

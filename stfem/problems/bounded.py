@@ -144,6 +144,8 @@ class Box(Region):
             )
         if not all(a < b for a, b in zip(self.lower, self.upper, strict=True)):
             raise ValueError(f"lower, upper: expected lower < upper, got {self.lower} and {self.upper}")
+        for a, b in zip(self.lower, self.upper, strict=True):
+            checked_number("upper - lower", b - a, "a side", 1.0 / _LARGEST, 2.0 * _LARGEST)
         directions = [_pair(sides) for sides in _listed(periodic)]
         if not all(isinstance(direction, int) for direction in directions):
             raise TypeError(f"periodic: expected directions, got {directions}")
@@ -298,6 +300,8 @@ def _conditions(given: Mapping[str, Condition] | Condition | None) -> dict[str, 
 
 def _corner(name: str, given: Sequence[float] | float) -> tuple[float, ...]:
     numbers = (given,) if isinstance(given, (int, float, np.number)) else given
+    if not isinstance(numbers, Iterable):
+        raise TypeError(f"{name}: expected numbers, got {given!r}")
     return tuple(checked_number(name, number, "a coordinate", -_LARGEST, _LARGEST) for number in numbers)
 
 
