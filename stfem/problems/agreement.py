@@ -64,10 +64,10 @@ def check_boundary(problem: Problem, exact: Callable[..., Array]) -> None:
         return
     mesh = domain.mesh((1,) * domain.dim if isinstance(domain, Box) else None)
     inside = domain.sample(np.random.default_rng(6), 32)
-    for fraction in _TIMES:
-        t = fraction * problem.final_time
-        for part in boundary_parts(mesh, domain.boundary):
-            _check(_Boundary(problem, mesh, part), exact, inside, t)
+    for part in boundary_parts(mesh, domain.boundary):
+        boundary = _Boundary(problem, mesh, part)
+        for fraction in _TIMES:
+            _check(boundary, exact, inside, fraction * problem.final_time)
 
 
 class _Boundary:

@@ -1,5 +1,7 @@
 """Meshes that are wrong, and files: names of gmsh's groups, mixed cells, surfaces in space."""
 
+import sys
+
 import meshio
 import numpy as np
 import pytest
@@ -85,6 +87,12 @@ def test_files_that_hold_no_mesh(tmp_path):
     for path in (tmp_path / "missing.msh", tmp_path):
         with pytest.raises(FileNotFoundError, match="mesh: expected a file, got"):
             Domain(path, Dirichlet(0.0))
+
+
+def test_files_without_meshio(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "meshio", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'stfem\[io\]'"):
+        Domain(tmp_path / "mesh.msh", Dirichlet(0.0))
 
 
 @pytest.mark.parametrize(
