@@ -190,7 +190,7 @@ def test_degree_zero_needs_orthogonal_cells():
 
 
 def test_transfer_coefficient_must_not_change_in_time():
-    with pytest.raises(ValueError, match="boundary 'left': expected alpha independent of time"):
+    with pytest.raises(ValueError, match="boundary 'boundary': expected alpha independent of time"):
         operator(space_of("line", 1), 1.0, Robin(lambda x, t: 1.0 + t))
 
 

@@ -112,8 +112,8 @@ def test_rates_of_data_are_exact_or_close():
 def test_step_of_differences_follows_the_duration():
     boundary = Dirichlet(lambda x, t: np.sin(1e8 * t) + 0.0 * x[0])
     problem = Problem(AdvectionDiffusion(1.0), Domain(box_mesh("line", 2), boundary), 0.0, 1e-8)
-    for part in UnstructuredSemidiscretization(problem, None, 1).fluxes._boundary:
-        np.testing.assert_allclose(part.g(0.4e-8, rate=True), 1e8 * np.cos(0.4), rtol=1e-8)
+    (part,) = UnstructuredSemidiscretization(problem, None, 1).fluxes._boundary
+    np.testing.assert_allclose(part.g(0.4e-8, rate=True), 1e8 * np.cos(0.4), rtol=1e-8)
 
 
 def test_linear_equations_only():
