@@ -21,6 +21,7 @@ from stfem.reconstruction.unstructured.rules import (
     TwoStage,
     TwoStageMixed,
     VertexPatches,
+    is_mesh_rule,
 )
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 
@@ -45,6 +46,7 @@ __all__ = [
     "TwoStageMixed",
     "VertexPatches",
     "averaging",
+    "is_mesh_rule",
     "mesh_slabs",
     "minkowski",
     "vertex_patches",
