@@ -17,9 +17,9 @@ from stfem.io import container
 from stfem.io.scheme import RECIPES, describe_flux, describe_penalty, describe_stepper
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
-from stfem.problems import fingerprint as problems
+from stfem.problems import recipes as problems
 from stfem.problems.domain import torus_of
-from stfem.problems.fingerprint import Recipe, difference, fingerprint, functions_in, rebuild
+from stfem.problems.recipes import Recipe, describe_problem, difference, functions_in, rebuild
 from stfem.semidiscretization import Semidiscretization, on_torus
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
@@ -38,7 +38,7 @@ def save_solution(solution: Solution, path: str | Path) -> Path:
     """Write a solution, how it was computed, and its history if it is stored; see `Solution.save`."""
     semi, equation = on_torus(solution.semidiscretization, "save"), solution.problem.equation
     content = {
-        "problem": fingerprint(solution.problem),
+        "problem": describe_problem(solution.problem),
         "cells": semi.grid.cells,
         "degree": semi.degree,
         "flux": describe_flux(semi.flux, equation),
@@ -67,7 +67,7 @@ def load_solution(
     _check_entries(path, saved, _SOLUTION, _SOLUTION)
     cells, degree = saved["cells"], saved["degree"]
     chosen = partial(_chosen, path, saved)
-    problem = chosen("problem", problem, fingerprint, problems.RECIPES)
+    problem = chosen("problem", problem, describe_problem, problems.RECIPES)
     equation, grid = problem.equation, TensorGrid(torus_of(problem.domain, "load").lengths, cells)
     flux = chosen("flux", flux, lambda given: describe_flux(given, equation), RECIPES)
     penalty = chosen(

@@ -13,7 +13,7 @@ from stfem.equations import Equation, is_diagonal
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_engquist_osher, flux_rusanov, flux_upwind
 from stfem.io.levels import RecordedLevels
 from stfem.meshes.grid import TensorGrid
-from stfem.problems.fingerprint import Recipe, describe
+from stfem.problems.recipes import Recipe, describe
 from stfem.spaces.stencil import Array
 from stfem.timestepping import (
     AdditiveTableau,

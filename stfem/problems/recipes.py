@@ -22,7 +22,7 @@ from stfem.problems.domain import Torus, torus_of
 from stfem.problems.exact import ExactData
 from stfem.problems.problem import Problem
 
-__all__ = ["Recipe", "Sampler", "describe", "difference", "fingerprint", "functions_in", "rebuild"]
+__all__ = ["Recipe", "Sampler", "describe", "difference", "describe_problem", "functions_in", "rebuild"]
 
 #: Relative difference of numbers that another machine may cause.
 TOLERANCE = 1e-12
@@ -98,14 +98,14 @@ RECIPES = {
 }
 
 
-def fingerprint(problem: Problem) -> dict[str, Any]:
+def describe_problem(problem: Problem) -> dict[str, Any]:
     """Description of a problem: exact for numbers, `Data` and shipped equations, samples of all else.
 
     Functions are sampled at 64 points spread over the torus, at the start, in between and at the final time;
     equations of a user's own at random states.
     """
     x = np.outer(_IRRATIONAL[: problem.domain.dim], np.arange(1, _POINTS + 1)) % 1.0
-    x *= np.reshape(torus_of(problem.domain, "fingerprint").lengths, (-1, 1))
+    x *= np.reshape(torus_of(problem.domain, "describe_problem").lengths, (-1, 1))
     times = (0.0, 0.41 * problem.final_time, problem.final_time)
 
     def sampled(function: Callable[..., Array]) -> Array:
