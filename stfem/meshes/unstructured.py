@@ -194,7 +194,7 @@ class UnstructuredMesh:
         ValueError
             For points outside of the mesh, naming the first.
         """
-        found = self._finder(x)
+        found = self.find(x)
         outside = found.cells < 0
         if np.any(outside):
             first = x[:, np.argmax(outside)]
@@ -203,6 +203,10 @@ class UnstructuredMesh:
                 f"the first is {first.tolist()}"
             )
         return found
+
+    def find(self, x: Array) -> Location:
+        """The same, with −1 for points outside of the mesh."""
+        return self._finder(x)
 
     @cached_property
     def _finder(self) -> CellFinder:

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from stfem.estimators import Estimate
 from stfem.meshes.grid import TensorGrid
 from stfem.plotting.checks import check_estimate
-from stfem.plotting.fields import Slice, check_slices, remaining, slice_name
 from stfem.plotting.shapes import Mesh, Shapes, box, cell_count, dimension, shapes
+from stfem.plotting.sheets import Slice, check_slices, remaining, slice_name
 from stfem.plotting.style import (
     BLUE,
     COLOUR_MAP,

@@ -9,6 +9,7 @@ import numpy as np
 from stfem.estimators import Estimate
 from stfem.solution import Solution
 from stfem.spaces.field import Field
+from stfem.spaces.mesh_field import MeshField
 
 
 def check_estimate(given: object, name: str = "estimate") -> None:
@@ -28,7 +29,7 @@ def check_fields(given: object) -> None:
     if not isinstance(given, Mapping):
         raise TypeError(f"fields: expected fields by name, {{name: field}}, got a {type(given).__name__}")
     for name, field in given.items():
-        if not isinstance(field, Field):
+        if not isinstance(field, (Field, MeshField)):
             raise TypeError(
                 f"fields[{name!r}]: expected a field, such as solution.field or solution.reconstruct(), "
                 f"got a {type(field).__name__}"

@@ -85,7 +85,7 @@ def test_points_outside_are_named():
         mesh.locate(np.array([[0.5, 1.2, 0.1], [0.5, 0.5, -1e-6]]))
     lshape = from_skfem(skfem.MeshTri.init_lshaped())
     corners = np.array([[0.5, -0.5, 0.5, -0.5], [0.5, 0.5, -0.5, -0.5]])
-    assert np.count_nonzero(lshape._finder(corners).cells < 0) == 1
+    assert np.count_nonzero(lshape.find(corners).cells < 0) == 1
 
 
 def test_no_points():
