@@ -52,7 +52,7 @@ def reconstructor(
 def _checked(rule: AnyRule | None, default: AnyRule, semi: AnySemidiscretization) -> AnyRule:
     if rule is None:
         return default
-    expected = f"reconstruction: expected one such as {default!r}"
+    expected = f"reconstruction: expected one such as {type(default).__name__}()"
     if isinstance(rule, type) or not hasattr(rule, "bind"):
         raise TypeError(f"{expected}, got {rule!r}")
     if _for_meshes(rule) != _for_meshes(default):
