@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
+from stfem.meshes.arrays import mesh_arrays
 from stfem.problems import Problem
 from stfem.reconstruction import AnyRule, reconstructor
 from stfem.semidiscretization import AnySemidiscretization, Semidiscretization
@@ -104,6 +105,13 @@ class Solution:
     def signature(self) -> float:
         """Σ_k cos(k) U_k(T): a number by which an estimate knows its solution again."""
         return float(np.cos(np.arange(self.values.size)) @ self.values.ravel())
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What an estimate keeps of its solution: the signature and, off the torus, the mesh."""
+        semi = self.semidiscretization
+        mesh = {} if isinstance(semi, Semidiscretization) else {"mesh": mesh_arrays(semi.mesh.source)}
+        return {"signature": self.signature, **mesh}
 
     def has_signature(self, given: float) -> bool:
         """Whether a number is the signature of this solution, up to round-off."""
