@@ -44,3 +44,11 @@ def check_points(given: object) -> None:
         raise TypeError(f"points: expected a whole number per cell and direction, got {given!r}")
     if given < 1:
         raise ValueError(f"points: expected at least 1 per cell, got {given}")
+
+
+def dimension_of(estimate: Estimate) -> int | None:
+    """Space dimension that an estimate was computed in; None where it does not know."""
+    if "mesh" in estimate.facts:
+        return len(estimate.facts["mesh"]["vertices"])
+    on_grid = "lengths" in estimate.facts or estimate.indicators_sq.ndim > 1
+    return estimate.indicators_sq.ndim if on_grid else None
