@@ -15,7 +15,6 @@ from stfem.meshes.unstructured import UnstructuredMesh
 from stfem.problems.arguments import checked_number
 
 __all__ = [
-    "IRRATIONAL",
     "Region",
     "Seam",
     "Torus",
@@ -30,7 +29,7 @@ Array = NDArray[np.float64]
 #: Side lengths: the volume of three of them, and the square of its inverse, must stay finite.
 _SHORTEST, _LONGEST = 1e-60, 1e60
 #: Fractional parts of multiples of these fill an interval evenly, and a cube together.
-IRRATIONAL = np.sqrt([2.0, 3.0, 5.0])
+_IRRATIONAL = np.sqrt([2.0, 3.0, 5.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +88,7 @@ class Region(ABC):
 
 def unit_points(dim: int) -> Array:
     """64 points ``(dim, 64)`` that fill the unit cube evenly."""
-    return np.asarray(np.outer(IRRATIONAL[:dim], np.arange(1, 65)) % 1.0)
+    return np.asarray(np.outer(_IRRATIONAL[:dim], np.arange(1, 65)) % 1.0)
 
 
 def box_seams(

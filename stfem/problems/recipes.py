@@ -22,7 +22,7 @@ from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem, Equat
 from stfem.meshes.arrays import MESH_KINDS, mesh_arrays, mesh_from_arrays
 from stfem.problems.bounded import Box, Domain
 from stfem.problems.conditions import Dirichlet, Neumann, Outflow, Robin, TotalFlux
-from stfem.problems.domain import IRRATIONAL, Torus
+from stfem.problems.domain import Torus, unit_points
 from stfem.problems.exact import ExactData
 from stfem.problems.problem import Problem
 
@@ -213,7 +213,7 @@ def _sampled_equation(equation: Equation, recipes: Mapping[str, Recipe], sampled
     """Facts, and values at random states, of an equation of a user's own."""
     rng = np.random.default_rng(17)
     u, v = (equation.probe_states(rng, _STATES) for _ in range(2))
-    x = np.outer(IRRATIONAL[: equation.dim], np.arange(1, _STATES + 1)) % 1.0
+    x = unit_points(equation.dim)[:, :_STATES]
     directions = range(equation.dim)
     stability = equation.stability
     growth = stability.growth(u.min(axis=1), u.max(axis=1))
