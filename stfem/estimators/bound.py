@@ -117,7 +117,8 @@ class BoundState:
         end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alphas + np.sqrt(kept + beta)))
         inside = np.where(m >= 0.0, end, alphas + np.sqrt(self.final**2 + beta))
         # at equal cost the largest member: slabs measured for λ = 1 alone know no other
-        order = np.argsort(self.members)[::-1]
+        count = len(self.members)
+        order = np.append(np.argsort(self.members)[::-1], np.arange(count, end.shape[1]))
         share, place = np.unravel_index(np.argmin(end[:, order]), end.shape)
         member = order[place]
         self.final = float(end[share, member])
@@ -125,7 +126,7 @@ class BoundState:
         # member bounds it
         return Choice(
             int(member),
-            self.members[int(member)],
+            self.members[member] if member < count else 1.0,
             float(alphas[member]),
             float(beta[share, member]),
             float(fluxes[member] / (2.0 * (1.0 - shares[share]))),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stfem.residual.spectral import SplitSpectrum
 from stfem.spaces.stencil import Array
 
 #: Members λ of the flux family d̃_λ = (1−λ) K*σ_h + λ D∇û (T3.5).
@@ -51,6 +52,8 @@ class SlabNorms:
     rates
         Norms in L²(slab × Ω) of the modes in time of the rate of the scheme's values, lowest first (zeros
         where the nodes carry no accelerations).
+    spectrum
+        The residual by frequencies, where its best splits may count too.
     """
 
     start: float
@@ -68,6 +71,7 @@ class SlabNorms:
     spread_sq: float = 0.0
     pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
+    spectrum: SplitSpectrum | None = None
 
     @property
     def duration(self) -> float:
@@ -104,7 +108,10 @@ class SlabNorms:
         return root * (float(np.sqrt(self.duration / count)) * total + self.remainder)
 
     def piecewise(self, members: Sequence[float]) -> tuple[Array, Array]:
-        """α and ∫p²/ε on every piece of the slab, ``(pieces, members)``; α without the remainder."""
+        """α and ∫p²/ε on every piece of the slab, ``(pieces, members)``; α without the remainder.
+
+        The splits of the spectrum, if there is one, follow the members.
+        """
         pieces = self.pieces
         if pieces is None:
             fields = (self.residual_sq, self.cross, self.difference_sq, self.flux_sq)
@@ -112,25 +119,28 @@ class SlabNorms:
         residual, cross, difference, flux = pieces[:, :, None]
         member = np.asarray(members)
         squares = np.maximum(residual + member * (2.0 * cross + member * difference), 0.0)
-        alpha = np.sqrt(self.duration / pieces.shape[1] * (squares + self.rounding_sq))
-        return alpha, (1.0 - member) ** 2 * flux
+        fluxes = (1.0 - member) ** 2 * flux
+        if self.spectrum is not None:
+            hyperbolic, dual = self.spectrum.splits()
+            squares, fluxes = np.hstack([squares, hyperbolic]), np.hstack([fluxes, dual])
+        return np.sqrt(self.duration / pieces.shape[1] * (squares + self.rounding_sq)), fluxes
 
     def size(self, member: float) -> float:
         """‖R_H(λ)‖ in L²(slab × Ω), remainders aside."""
         return float(np.sqrt(self.hyperbolic_sq(member).sum()))
 
     def cost(self, level: float, final_time: float) -> float:
-        """What the slab adds to a bound at ``level`` with the cheapest member (T3.5), remainders aside.
+        """What the slab adds to a bound at ``level`` with the cheapest split (T3.5), remainders aside.
 
         Or its share of the level, if that is more: late in a run that decays nothing else matters.
         """
-        added = min(
-            float(np.sqrt(self.duration)) * self.size(member)
-            + float(np.hypot(level, np.sqrt(0.5 * self.flux_total(member))))
-            - level
-            for member in FLUX_FAMILY
-        )
-        return max(added, level * self.duration / final_time)
+        squares = np.array([self.size(member) ** 2 for member in FLUX_FAMILY])
+        fluxes = np.array([self.flux_total(member) for member in FLUX_FAMILY])
+        if self.spectrum is not None:
+            hyperbolic, dual = (part.sum(axis=0) for part in self.spectrum.splits())
+            squares, fluxes = np.append(squares, hyperbolic), np.append(fluxes, dual)
+        added = np.sqrt(self.duration * squares) + np.hypot(level, np.sqrt(0.5 * fluxes)) - level
+        return max(float(added.min()), level * self.duration / final_time)
 
     def with_temporal(self, temporal: float, mean: float) -> SlabNorms:
         """The same with errors of interpolation in time, bounded in L²(slab × Ω); their ∫_Ω in L²(slab)."""

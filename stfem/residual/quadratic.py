@@ -25,6 +25,7 @@ from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.interpolation import InterpolationError, TimeDefect
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
 from stfem.residual.norms import FLUX_FAMILY, SlabNorms
+from stfem.residual.spectral import SpectralForm, SplitSpectrum
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
 
@@ -50,12 +51,20 @@ class QuadraticSplit:
         S, with its operator norms.
     source
         g, which must know its time derivatives.
+    spectral
+        Takes residuals apart by frequencies; None where the diffusion does not allow it.
     """
 
-    def __init__(self, evaluator: NodeEvaluator, reconstruction: RowReconstruction, source: Data) -> None:
+    def __init__(
+        self,
+        evaluator: NodeEvaluator,
+        reconstruction: RowReconstruction,
+        source: Data,
+        spectral: SpectralForm | None = None,
+    ) -> None:
         self._evaluator, self._grid = evaluator, evaluator.grid
         self.reconstruction, self._norms = reconstruction, reconstruction.norms
-        self._source = source
+        self._source, self._spectral = source, spectral
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
         self._needed: WeakKeyDictionary[NodeReconstruction, int] = WeakKeyDictionary()
@@ -182,7 +191,13 @@ class QuadraticSplit:
         return (0.0,) * self._grid.dim if convection is None else convection.curvature
 
     def norms(
-        self, slab: ReconstructedSlab, round_off: float, growth: float, family: bool, pieces: int
+        self,
+        slab: ReconstructedSlab,
+        round_off: float,
+        growth: float,
+        pieces: int,
+        family: bool,
+        spectral: bool,
     ) -> SlabNorms:
         """Norms of one slab, but for the errors of interpolation in time.
 
@@ -192,10 +207,12 @@ class QuadraticSplit:
             Its nodes carry accelerations.
         round_off, growth
             As `SlabNorms.remainder` and `SlabNorms.growth`.
-        family
-            Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
         pieces
             Number of equal pieces of the slab for `SlabNorms.pieces`.
+        family
+            Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
+        spectral
+            Whether the residual is wanted by frequencies.
         """
         nodes, facts = slab.nodes, self.facts(slab.nodes, family)
         modes, duration = slab.value_modes, slab.time.duration
@@ -238,7 +255,14 @@ class QuadraticSplit:
             rounding_sq=operations * UNIT_ROUNDOFF * scale * rounded,
             spread_sq=scale * whole.rest,
             pieces=scale * totals,
+            spectrum=self._spectrum(slab, grams, whole) if spectral else None,
         )
+
+    def _spectrum(self, slab: ReconstructedSlab, grams: Array, value: FormValue) -> SplitSpectrum | None:
+        if self._spectral is None:
+            return None
+        form, points = self._forms[0], self._evaluator.points
+        return self._spectral(grams, slab.nodes, form, value, points, slab.time.duration)
 
     def _spread(self, form: FormValue) -> Array:
         """The form per cell, with what belongs to no cell spread evenly."""

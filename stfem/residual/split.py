@@ -29,6 +29,7 @@ from stfem.residual.nodal import NodeEvaluator
 from stfem.residual.norms import UNDERFLOW, SlabNorms
 from stfem.residual.quadratic import QuadraticSplit
 from stfem.residual.sampling import check_autonomous
+from stfem.residual.spectral import SpectralForm
 from stfem.residual.terms import LinearTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.rows import row_blocks
@@ -165,13 +166,15 @@ class ResidualSplit:
             Error bound at the start of the slab: tells how much the parts of the residual matter.
         """
         temporal, rates = 0.0, np.zeros(3)
+        combined: SlabNorms | None = None
         if all(entry.node.acceleration is not None for entry in slab.nodes):
             defect = TimeDefect(slab, self.scheme_grid, self._filter)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
                 norms = self._from_nodes(self._quadratic, slab, defect, family, level)
+                combined = replace(norms, rates=rates)
                 if norms.temporal <= self._allowance(norms, level):
-                    return replace(norms, rates=rates)
+                    return combined
                 temporal = norms.temporal
         # where gains of the family are not known beforehand, they are not left out either
         whole = self.terms.diffuses and (family or not self.from_nodes)
@@ -179,7 +182,7 @@ class ResidualSplit:
         measured.run()
         scale, shape = self.grid.cell_measure * slab.time.duration, self.grid.cells
         round_off = self.root_weight * self._round_off(slab, measured.sizes, measured.magnitude)
-        return SlabNorms(
+        own = SlabNorms(
             slab.time.start,
             slab.time.stop,
             (measured.residual_sq * scale).reshape(shape),
@@ -193,6 +196,9 @@ class ResidualSplit:
             temporal,
             rates=rates,
         )
+        if combined is None:
+            return own
+        return min(own, combined, key=lambda norms: norms.cost(level, self.problem.final_time) + norms.remainder)
 
     def node_terms(self, node: NodeReconstruction) -> LinearTerms:
         """Terms of û and its rate of change at a node on all cells, built once."""
@@ -224,7 +230,10 @@ class ResidualSplit:
             return None
         rows = self.scheme_grid.cells[0]
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
-        return QuadraticSplit(evaluator, reconstruction, source)
+        diffusion = equation.diffusion
+        definite = float(np.linalg.eigvalsh(diffusion)[0]) > 0.0
+        spectral = SpectralForm(self.grid, diffusion, self.scheme_grid.cells) if definite else None
+        return QuadraticSplit(evaluator, reconstruction, source, spectral)
 
     def _from_nodes(
         self,
@@ -241,7 +250,7 @@ class ResidualSplit:
         round_off = self._round_off(slab, sizes, magnitude)
         growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
-        norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses, pieces)
+        norms = quadratic.norms(slab, round_off, growth, pieces, family and self.terms.diffuses, True)
         return norms.with_temporal(*quadratic.temporal(slab, defect, self._allowance(norms, level)))
 
     def _slow_modes(

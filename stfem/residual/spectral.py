@@ -1,0 +1,182 @@
+"""The best split of a residual on the torus, frequency by frequency (T3, optimal split).
+
+Any w ∈ H² moves a part of the residual into the dual norm: R_H' = R_H + ∇·D∇w, Φ' = Φ − D∇w. With Φ = 0 and
+w = (λ − ∇·D∇)^{-1} R the parts are multiples of R̂_k, with s = kᵀDk and m = λ/(λ + s),
+
+    ‖R_H'‖² = Σ_k m² |R̂_k|²,      ‖D^{-1/2}Φ'‖² = Σ_k (1 − m)² |R̂_k|²/s,
+
+which is the least ‖R_H‖² + λ‖D^{-1/2}Φ‖² over all splits of R. Multipliers that are constant on groups of
+frequencies need two sums for each group only, and all λ come for the price of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stfem.meshes.grid import TensorGrid
+from stfem.residual.forms import FormValue, NodeForm, assembled
+from stfem.spaces.fourier import Spectrum, fourier_coefficients, frequencies
+from stfem.spaces.stencil import Array
+
+#: Frequencies up to this multiple of the cells in every direction are known one by one.
+REACH = 2
+#: Ratio of s in one group of frequencies, at most.
+GROUP = 1.5
+#: Values of λ, between the smallest and the largest s, that are tried.
+MULTIPLIERS = 24
+#: Relative round-off of transforms and sums, with some margin.
+ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class SplitSpectrum:
+    """Sums over groups of frequencies of a residual on the pieces of a slab.
+
+    Attributes
+    ----------
+    squares
+        ∫_piece Σ |R̂_k|², ``(pieces, groups)``.
+    duals
+        ∫_piece Σ |R̂_k|²/s, ``(pieces, groups)``; 0 for s = 0.
+    rates
+        A value of s for every group.
+    rest
+        ∫_piece of the square of what is not in the sums, ``(pieces,)``; it stays in R_H.
+    """
+
+    squares: Array
+    duals: Array
+    rates: Array
+    rest: Array
+
+    def splits(self) -> tuple[Array, Array]:
+        """∫a² (as a norm, squared) and ∫p²/ε on every piece, for every λ: arrays ``(pieces, λ)``."""
+        multipliers = self._multipliers
+        kept = self.squares @ (multipliers**2).T
+        hyperbolic = (np.sqrt(kept) + np.sqrt(self.rest)[:, None]) ** 2
+        return hyperbolic, self.duals @ ((1.0 - multipliers) ** 2).T
+
+    @cached_property
+    def _multipliers(self) -> Array:
+        """m for every λ and group."""
+        positive = self.rates[self.rates > 0.0]
+        if not positive.size:
+            return np.ones((1, len(self.rates)))
+        values = np.geomspace(0.1 * positive.min(), 10.0 * positive.max(), MULTIPLIERS)[:, None]
+        return np.asarray(values / (values + self.rates))
+
+
+class SpectralForm:
+    """Products of residuals at nodes, group of frequencies by group.
+
+    Parameters
+    ----------
+    grid
+        Grid of the residuals.
+    diffusion
+        D, positive definite.
+    cells
+        Cells of the scheme, of which the frequencies are multiples.
+    """
+
+    def __init__(self, grid: TensorGrid, diffusion: Array, cells: tuple[int, ...]) -> None:
+        self._grid = grid
+        self._highest = tuple(max(1, REACH * count) for count in cells)
+        ranges = [frequencies(n, last=i == grid.dim - 1) for i, n in enumerate(self._highest)]
+        k = np.stack(
+            [
+                2.0 * np.pi * n / length
+                for n, length in zip(np.meshgrid(*ranges, indexing="ij"), grid.lengths, strict=True)
+            ]
+        ).reshape(grid.dim, -1)
+        rates = np.einsum("ik,ij,jk->k", k, diffusion, k)
+        # conjugate pairs are counted once, with weight 2
+        weights = np.where(np.broadcast_to(ranges[-1] == 0, [len(n) for n in ranges]).ravel(), 1.0, 2.0)
+        least = float(np.min(rates[rates > 0.0]))
+        group = np.zeros(len(rates), dtype=np.intp)
+        positive = rates > 0.0
+        group[positive] = 1 + (np.log(rates[positive] / least) / np.log(GROUP)).astype(np.intp)
+        self._order = np.argsort(group, kind="stable")
+        present, starts = np.unique(group[self._order], return_index=True)
+        self._starts = starts
+        ordered, self._weights = rates[self._order], weights[self._order]
+        self._inverse = np.where(ordered > 0.0, 1.0 / np.where(ordered > 0.0, ordered, 1.0), 0.0)
+        # s of frequencies beyond, at least, of which only the total is known
+        beyond = min(
+            2.0 * np.pi * (n + 1) / length for n, length in zip(self._highest, grid.lengths, strict=True)
+        )
+        self._beyond = float(np.linalg.eigvalsh(diffusion)[0]) * beyond**2
+        groups = [ordered[start] for start in starts]
+        self._rates = np.array([*groups, self._beyond])
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all nodes."""
+        self._kept: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._coefficients: WeakKeyDictionary[object, Spectrum] = WeakKeyDictionary()
+        self._products: WeakKeyDictionary[object, WeakKeyDictionary[object, Array]] = WeakKeyDictionary()
+
+    def __call__(
+        self,
+        grams: Array,
+        nodes: Sequence[object],
+        form: NodeForm,
+        value: FormValue,
+        points: int,
+        duration: float,
+    ) -> SplitSpectrum:
+        """The sums for a slab.
+
+        Parameters
+        ----------
+        grams, nodes
+            As `NodeForm.__call__` has them.
+        form, value
+            Residuals at the nodes, and what the form gives for the slab.
+        points
+            Modes of a residual per direction.
+        duration
+            Δt.
+        """
+        if not np.array_equal(form.kept, self._kept):
+            self.forget()
+            self._kept = form.kept
+        sums = assembled(nodes, lambda first, second: self._product(first, second, form, points))
+        squares, duals = duration * np.maximum(np.einsum("pjl,gbjl->gpb", grams, sums), 0.0)
+        scale = self._grid.cell_measure * duration
+        rounding = ROUNDING * scale * value.size
+        inside = scale * value.kept_pieces
+        tail = np.maximum(inside - squares.sum(axis=1), 0.0) + rounding
+        return SplitSpectrum(
+            np.column_stack([squares, tail]),
+            np.column_stack([duals, tail / self._beyond]),
+            self._rates,
+            scale * (value.pieces - value.kept_pieces) + rounding,
+        )
+
+    def _product(self, first: object, second: object, form: NodeForm, points: int) -> Array:
+        """Σ Re(conj(a_i) b_j) and the same over s in every group, ``(2, groups, 2, 2)``."""
+        known = self._products.setdefault(first, WeakKeyDictionary())
+        if second not in known:
+            a, b = (self._spectrum(node, form, points) for node in (first, second))
+            each = np.einsum("ik,jk->ijk", a.real, b.real) + np.einsum("ik,jk->ijk", a.imag, b.imag)
+            each *= self._weights
+            pair = np.stack(
+                [np.add.reduceat(term, self._starts, axis=-1) for term in (each, each * self._inverse)]
+            )
+            known[second] = np.moveaxis(pair, -1, 1)
+        return known[second]
+
+    def _spectrum(self, node: object, form: NodeForm, points: int) -> Spectrum:
+        """Coefficients of value and rate at a node, ``(2, frequencies)`` in the order of the groups."""
+        if node not in self._coefficients:
+            modes: NDArray[np.intp] = np.array(np.unravel_index(form.kept, (points,) * self._grid.dim))
+            found = fourier_coefficients(form.values(node), modes, self._grid, self._highest)
+            self._coefficients[node] = found.reshape(2, -1)[:, self._order]
+        return self._coefficients[node]
