@@ -59,6 +59,17 @@ class GrowthRate:
         """Whether 2μ depends on ∇û, and not on the range of û."""
         return self._fixed is not None and any(np.any(form.gradient) for form in self._fixed.forms)
 
+    @property
+    def slope(self) -> tuple[GrowthForm, float] | None:
+        """The only form and its constant part, if 2μ is one combination of slopes of û and a constant."""
+        if self._fixed is None or len(self._fixed.forms) != 1 or self._fixed.positive:
+            return None
+        form = self._fixed.forms[0]
+        constant = all(datum.constant for _, datum in form.data) and not np.any(form.source)
+        if not constant or not np.any(form.gradient):
+            return None
+        return form, sum(weight * datum.constant_value() for weight, datum in form.data)
+
     def rate(self, time: Slab, blocks: Callable[[], Iterable[Array]], beyond: Array | None = None) -> float:
         """2μ ≤ sup over x, t ∈ slab and forms of Σ gradient[c, i] ∂_iû_c + data + Σ source[c] g_c.
 
@@ -98,7 +109,7 @@ class GrowthRate:
         ranges = [PolynomialRange(self.grid.dim + 1) for _ in forms]
         for modes in blocks() if forms else ():
             for form, found in zip(forms, ranges, strict=True):
-                found.take(self._combination(form, modes))
+                found.take(self.combination(form, modes))
         return [found.value()[1] for found in ranges]
 
     def _state_range(self, blocks: Iterable[Array], time: Slab) -> tuple[Array, Array]:
@@ -129,7 +140,7 @@ class GrowthRate:
             upper = np.maximum(upper, self._initial[:, 1] + self._widening)
         return lower, upper
 
-    def _combination(self, form: GrowthForm, field: Array) -> Array:
+    def combination(self, form: GrowthForm, field: Array) -> Array:
         """Σ gradient[c, i] ∂_iû_c as modes ``(time, p…, N…)``."""
         slope = derivative_matrix(self.degree)
         total = np.zeros((len(field), *field.shape[2:]))

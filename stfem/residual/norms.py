@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stfem.residual.dissipation import DissipativeRates
 from stfem.residual.spectral import SplitSpectrum
 from stfem.spaces.stencil import Array
 
@@ -54,6 +55,8 @@ class SlabNorms:
         where the nodes carry no accelerations).
     spectrum
         The residual by frequencies, where its best splits may count too.
+    dissipative
+        Rates that diffusion lowers, where they are known.
     """
 
     start: float
@@ -72,6 +75,7 @@ class SlabNorms:
     pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
     spectrum: SplitSpectrum | None = None
+    dissipative: DissipativeRates | None = None
 
     @property
     def duration(self) -> float:

@@ -22,6 +22,7 @@ from stfem.reconstruction import (
     RowReconstruction,
     combine,
 )
+from stfem.residual.dissipation import DissipativeGrowth, LargestEigenvalue
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
@@ -87,6 +88,7 @@ class ResidualSplit:
         self.inverse_diffusion = semidiscretization.diffusion.inverse
         self.scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
+        self._dissipative = self._dissipative_growth()
         self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
         self.source_weights = tuple(
             float(np.sqrt(bound))
@@ -230,10 +232,22 @@ class ResidualSplit:
             return None
         rows = self.scheme_grid.cells[0]
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
-        diffusion = equation.diffusion
-        definite = float(np.linalg.eigvalsh(diffusion)[0]) > 0.0
-        spectral = SpectralForm(self.grid, diffusion, self.scheme_grid.cells) if definite else None
+        cells = self.scheme_grid.cells
+        spectral = SpectralForm(self.grid, equation.diffusion, cells) if self._definite else None
         return QuadraticSplit(evaluator, reconstruction, source, spectral)
+
+    def _dissipative_growth(self) -> DissipativeGrowth | None:
+        """Rates that diffusion lowers: for scalar conservation laws whose c_f follows the slopes of û."""
+        slope, equation = self._growth_rate.slope, self.equation
+        conserved = equation.components == 1 and equation.reaction.is_zero
+        if slope is None or not conserved or not self._definite:
+            return None
+        eigenvalue = LargestEigenvalue(self.grid, equation.diffusion)
+        return DissipativeGrowth(self._growth_rate, *slope, eigenvalue, self.problem.final_time)
+
+    @property
+    def _definite(self) -> bool:
+        return bool(np.linalg.eigvalsh(self.equation.diffusion)[0] > 0.0)
 
     def _from_nodes(
         self,
@@ -248,9 +262,14 @@ class ResidualSplit:
             np.concatenate([getattr(entry, name) for entry in facts]) for name in ("sizes", "magnitude")
         )
         round_off = self._round_off(slab, sizes, magnitude)
-        growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
+        slow = self._slow_modes(quadratic, slab, defect)
+        growth = self._growth_rate.rate(slab.time, *slow)
+        dissipative = None
+        if self._dissipative is not None:
+            dissipative = self._dissipative.rates(slab.time, growth, *slow)
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
         norms = quadratic.norms(slab, round_off, growth, pieces, family and self.terms.diffuses, True)
+        norms = replace(norms, dissipative=dissipative)
         return norms.with_temporal(*quadratic.temporal(slab, defect, self._allowance(norms, level)))
 
     def _slow_modes(
