@@ -75,13 +75,17 @@ class BoundState:
         growth = max(exponent, 0.0)
         self.mean += norms.mean
         spending = self._spending(norms, exponent, pieces)
+        joint = self._joint_costs(norms, pieces)
         energy = self._energy_spending(norms, growth, pieces)
         choices = []
         for n, (alpha, flux) in enumerate(zip(alphas, fluxes, strict=True)):
+            before = self.final
             choice = self._advance_l2(alpha, flux, spending.on(n))
-            self._advance_energy(alpha, flux, energy.on(n))
             self._flux_total += flux[choice.member_index]
             self._work += 2.0 * (growth * choice.inside**2 + choice.alpha * choice.inside)
+            self._advance_energy(alpha, flux, energy.on(n))
+            if joint is not None:
+                choice = self._advance_joint(before, choice, *(array[n] for array in joint))
             choices.append(choice)
         choice = self._add_remainder(choices, norms.remainder, growth * pieces)
         self.hyperbolic += choice.alpha
@@ -112,13 +116,28 @@ class BoundState:
     def _paid(self, rates: DissipativeRates, duration: float, pieces: int) -> tuple[Array, Array, Array]:
         """Exponents on the pieces, and what the mean ē of the error adds to α and β there (T4).
 
-            ½∫c_f e² ≤ ½∫c_f (e−ē)² + |ē| ‖c_f − mean‖ ‖e−ē‖ + ½ē² ∫c_f
+        ½∫c_f e² ≤ ½∫c_f (e−ē)² + |ē| ‖c_f − mean‖ ‖e−ē‖ + ½ē² ∫c_f
         """
-        mean = self.mean / self.measure
         exponents = rates.exponents(pieces, duration * pieces)
-        alpha = mean * 0.5 * rates.spread * np.sqrt(self.measure) * duration
-        lost = max(rates.supremum, 0.0) + np.maximum(-np.minimum(rates.start, rates.stop), 0.0)
-        return exponents, np.full(rates.shares.shape, alpha), mean**2 * self.measure * duration * lost
+        alpha, beta = self._mean_costs(rates, rates.start, rates.stop, duration)
+        return exponents, np.full(rates.shares.shape, alpha), beta
+
+    def _mean_costs(
+        self, rates: DissipativeRates, start: Array, stop: Array, duration: float
+    ) -> tuple[float, Array]:
+        mean = self.mean / self.measure
+        alpha = mean * 0.5 * rates.spread * float(np.sqrt(self.measure)) * duration
+        lost = max(rates.supremum, 0.0) + np.maximum(-np.minimum(start, stop), 0.0)
+        return alpha, mean**2 * self.measure * duration * lost
+
+    def _joint_costs(self, norms: SlabNorms, pieces: int) -> tuple[Array, Array, Array] | None:
+        """α, β and m on the pieces where growth and residual share the dissipation as they like."""
+        if norms.joint is None or norms.dissipative is None:
+            return None
+        joint = norms.joint
+        alpha, beta, m = joint.costs(norms.duration)
+        more = self._mean_costs(norms.dissipative, joint.start, joint.stop, norms.duration / pieces)
+        return alpha + more[0], beta + more[1], m
 
     def _energy_spending(self, norms: SlabNorms, growth: float, pieces: int) -> Spending:
         """The same for every share θ_E, of what it leaves; shares of the flux in the order (θ_E, θ_μ)."""
@@ -184,6 +203,25 @@ class BoundState:
             float(m[share, 0]),
         )
 
+    def _advance_joint(self, before: float, choice: Choice, alpha: Array, beta: Array, m: Array) -> Choice:
+        """The choice, or growth and residual in one dual norm where that is cheaper."""
+        kept = np.exp(2.0 * np.minimum(m, 0.0)) * before**2
+        end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(kept + beta)))
+        best = int(np.argmin(end))
+        if end[best] >= self.final:
+            return choice
+        self.final = float(end[best])
+        inside = self.final if m[best] >= 0.0 else float(alpha[best] + np.sqrt(before**2 + beta[best]))
+        cost = float(alpha[best]), float(beta[best])
+        return replace(
+            choice,
+            alpha=cost[0],
+            beta=cost[1],
+            flux_part=cost[1],
+            inside=min(inside, choice.inside),
+            exponent=float(m[best]),
+        )
+
     def _advance_energy(self, alphas: Array, fluxes: Array, spending: Spending) -> None:
         alpha, beta, m = spending.costs(alphas, fluxes)
         end = _or_infinite(np.exp(m) * (alpha + np.sqrt(self._energy[:, None, None] ** 2 + beta)))
@@ -240,7 +278,9 @@ class Spending:
         """α, β and m for every way and split, of α and ∫p²/ε of the splits on a piece."""
         left = 1.0 - self.shares[..., None]
         # nothing to measure in the dual norm needs no dissipation
-        spent = np.divide(fluxes, 2.0 * left, out=np.full((*self.shares.shape, len(fluxes)), np.inf), where=left > 0.0)
+        spent = np.divide(
+            fluxes, 2.0 * left, out=np.full((*self.shares.shape, len(fluxes)), np.inf), where=left > 0.0
+        )
         beta = np.where(fluxes > 0.0, spent, 0.0) + self.beta[..., None]
         return alphas + self.alpha[..., None], beta, self.exponents[..., None]
 

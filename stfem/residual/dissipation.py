@@ -1,34 +1,31 @@
-"""Growth rates that diffusion lowers: eigenvalues of θ∇·D∇ + ½c_f with proved upper bounds (T4).
+"""What diffusion takes from growth: forms in Fourier space with proved bounds (T4).
 
-A share θ of the dissipation may pay for growth: for errors e with mean zero
-
-    ½∫c_f e² − θ‖D^{1/2}∇e‖² ≤ μ ‖e‖²,      μ = largest eigenvalue of θ∇·D∇ + ½c_f on mean-zero functions.
-
-Split frequencies at K. On the low ones the largest eigenvalue a_K is that of a matrix of Fourier coefficients,
-on the others the form is at most d_K = ½ sup c_f − θ min_{|k|>K} kᵀDk, and the two are coupled by at most
-β = ¼(sup c_f − inf c_f), since constants do not couple them:
-
-    μ ≤ largest eigenvalue of [[a_K, β], [β, d_K]] .
+For errors e with mean zero let −B(e) = ½∫c_f e² − ‖D^{1/2}∇e‖² be what growth and dissipation do together.
+Frequencies are split at K. On the low ones B is a matrix of Fourier coefficients, on the others at least
+kᵀDk − ½ sup c_f, and the two are coupled by at most β = ¼(sup c_f − inf c_f), since constants couple nothing.
+As 2β|x||y| ≤ δ|x|² + (β²/δ)|y|² for any δ > 0, both become bounds from below without coupling.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 import numpy as np
-from scipy.linalg import eigvalsh
+from numpy.typing import NDArray
+from scipy.linalg import eigh, eigvalsh
 
 from stfem.data import Slab, polynomial_range
 from stfem.equations import GrowthForm
 from stfem.meshes.grid import TensorGrid
 from stfem.residual.growth import GrowthRate
-from stfem.spaces.fourier import fourier_coefficients
+from stfem.spaces.fourier import Spectrum, fourier_coefficients
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
 
-#: Shares θ at which eigenvalues are computed; between them they are convex in θ.
+#: Shares θ of the dissipation at which eigenvalues are computed; between them they are convex in θ.
 SHARES = (0.25, 0.5, 0.75, 1.0)
 #: Largest matrix.
 MOST_MODES = 400
@@ -54,6 +51,10 @@ class DissipativeRates:
         sup c_f − inf c_f on the slab.
     supremum
         sup c_f.
+    forms
+        B at the ends.
+    deviation
+        What c_f has beyond its linear interpolation in time, at most.
     """
 
     shares: Array
@@ -61,20 +62,27 @@ class DissipativeRates:
     stop: Array
     spread: float
     supremum: float
+    forms: tuple[GrowthDissipation, GrowthDissipation]
+    deviation: float
 
     def exponents(self, pieces: int, duration: float) -> Array:
-        """∫μ on equal pieces of a slab, ``(pieces, S)``; of μ_+ where μ has both signs on a piece."""
-        times = np.linspace(0.0, 1.0, pieces + 1)[:, None]
-        rates = 0.5 * (self.start + times * (self.stop - self.start))
-        decays = np.maximum(rates[:-1], rates[1:]) <= 0.0
-        positive = np.maximum(rates, 0.0)
-        sums = np.where(decays, rates[:-1] + rates[1:], positive[:-1] + positive[1:])
-        return np.asarray(0.5 * duration / pieces * sums)
+        """∫μ on equal pieces of a slab, ``(pieces, S)``."""
+        return exponents(self.start, self.stop, pieces, duration)
 
     def at(self, shares: Array) -> DissipativeRates:
         """The rates for other shares, by convexity in θ."""
         start, stop = (np.interp(shares, self.shares, rates) for rates in (self.start, self.stop))
         return replace(self, shares=shares, start=start, stop=stop)
+
+
+def exponents(start: Array, stop: Array, pieces: int, duration: float) -> Array:
+    """∫μ on equal pieces, 2μ linear between its values at the ends; of μ_+ where it changes sign on a piece."""
+    times = np.linspace(0.0, 1.0, pieces + 1)[:, None]
+    rates = 0.5 * (start + times * (stop - start))
+    decays = np.maximum(rates[:-1], rates[1:]) <= 0.0
+    positive = np.maximum(rates, 0.0)
+    sums = np.where(decays, rates[:-1] + rates[1:], positive[:-1] + positive[1:])
+    return np.asarray(0.5 * duration / pieces * sums)
 
 
 class DissipativeGrowth:
@@ -89,10 +97,12 @@ class DissipativeGrowth:
         Pointwise rates.
     form, constant
         c_f = Σ gradient[i] ∂_iû + constant.
-    eigenvalue
-        Bounds for c_f at one time.
+    diffusion
+        D, positive definite.
     final_time
         T.
+    limit
+        Frequencies of the matrices at most, per direction.
     """
 
     def __init__(
@@ -100,12 +110,13 @@ class DissipativeGrowth:
         growth: GrowthRate,
         form: GrowthForm,
         constant: float,
-        eigenvalue: LargestEigenvalue,
+        diffusion: Array,
         final_time: float,
+        limit: tuple[int, ...],
     ) -> None:
         self._growth, self._form, self._constant = growth, form, constant
-        self._eigenvalue, self._final_time = eigenvalue, final_time
-        self._last: tuple[float, Array] | None = None
+        self._diffusion, self._final_time, self._limit = diffusion, final_time, limit
+        self._last: tuple[float, GrowthDissipation] | None = None
         self._rest = 0
 
     def rates(
@@ -128,94 +139,158 @@ class DissipativeGrowth:
         left_out = 0.0 if beyond is None else float((np.abs(self._form.gradient) * beyond).sum())
         lower, upper = polynomial_range(field, dim + 1)
         ends = legendre_values(len(field) - 1, np.array([0.0, 1.0])) @ field.reshape(len(field), -1)
-        field = field.copy()
-        linear = np.linalg.solve(legendre_values(1, np.array([0.0, 1.0])), ends)
-        field.reshape(len(field), -1)[:2] -= linear
-        deviation = left_out + max(0.0, polynomial_range(field, dim + 1)[1])
-        start, stop = (
-            self._at(t, end.reshape(field.shape[1:]), lower, upper)
+        beside = field.copy()
+        beside.reshape(len(field), -1)[:2] -= np.linalg.solve(legendre_values(1, np.array([0.0, 1.0])), ends)
+        deviation = left_out + max(0.0, polynomial_range(beside, dim + 1)[1])
+        forms = tuple(
+            self._at(t, end.reshape(field.shape[1:]), (lower, upper))
             for t, end in zip((time.start, time.stop), ends, strict=True)
         )
-        start, stop = (np.append(pointwise, np.minimum(found + deviation, pointwise)) for found in (start, stop))
-        if (pointwise - start[-1]) * self._final_time < WORTH:
+        start, stop = (
+            np.append(pointwise, np.minimum(form.rates + self._constant + deviation, pointwise))
+            for form in forms
+        )
+        if (pointwise - min(start[-1], stop[-1])) * self._final_time < WORTH:
             self._rest = PAUSE
             return None
-        spread = upper - lower + 2.0 * left_out
-        return DissipativeRates(np.append(0.0, SHARES), start, stop, spread, pointwise)
+        return DissipativeRates(
+            np.append(0.0, SHARES),
+            start,
+            stop,
+            upper - lower + 2.0 * left_out,
+            pointwise,
+            (forms[0], forms[1]),
+            deviation + self._constant,
+        )
 
-    def _at(self, t: float, field: Array, lower: float, upper: float) -> Array:
-        """2μ at one time; that of a slab's end is the next one's start."""
+    def _at(self, t: float, field: Array, bounds: tuple[float, float]) -> GrowthDissipation:
+        """The form at one time; that of a slab's end is the next one's start."""
         if self._last is None or self._last[0] != t:
-            found = self._eigenvalue.bounds(field, lower, upper, self._final_time) + self._constant
-            self._last = t, found
+            grid = self._growth.grid
+            self._last = (
+                t,
+                GrowthDissipation(grid, self._diffusion, field, bounds, self._final_time, self._limit),
+            )
         return self._last[1]
 
 
-class LargestEigenvalue:
-    """Proved upper bounds of the largest eigenvalue of θ∇·D∇ + ½c on mean-zero functions.
+class GrowthDissipation:
+    """B for a piecewise polynomial c_f at one time.
 
     Parameters
     ----------
     grid
-        Grid on which c is a polynomial on every cell.
+        Grid on which c_f is a polynomial on every cell.
     diffusion
         D, positive definite.
+    field
+        Modes ``(p…, N…)`` of c_f.
+    bounds
+        Lower and upper bound of c_f.
+    final_time
+        T: rates matter beside 1/T.
+    limit
+        Frequencies K at most.
     """
 
-    def __init__(self, grid: TensorGrid, diffusion: Array) -> None:
-        self._grid, self._diffusion = grid, diffusion
-        self._least = float(np.linalg.eigvalsh(diffusion)[0])
-        self._frequency = 2.0 * np.pi / np.asarray(grid.lengths)
+    def __init__(
+        self,
+        grid: TensorGrid,
+        diffusion: Array,
+        field: Array,
+        bounds: tuple[float, float],
+        final_time: float,
+        limit: tuple[int, ...],
+    ) -> None:
+        least = float(np.linalg.eigvalsh(diffusion)[0])
+        frequency = 2.0 * np.pi / np.asarray(grid.lengths)
+        lower, self._upper = bounds
+        self._coupling = 0.25 * (self._upper - lower)
+        #: Largest |n_i| there.
+        self.highest = _highest(self._coupling, final_time, least, frequency, limit)
+        #: Frequencies n of the matrix, ``(d, M)``.
+        self.numbers = _numbers(self.highest)
+        k = frequency[:, None] * self.numbers
+        self._dissipation = np.einsum("ik,ij,jk->k", k, diffusion, k)
+        self._beyond = least * min((n + 1) * f for n, f in zip(self.highest, frequency, strict=True)) ** 2
+        self._rounding = ROUNDING * (max(map(abs, bounds)) + float(self._dissipation.max()))
+        self._growth = 0.5 * _convolution(field, grid, self.highest, self.numbers)
 
-    def bounds(self, field: Array, lower: float, upper: float, final_time: float) -> Array:
-        """2μ for all `SHARES`.
+    @cached_property
+    def rates(self) -> Array:
+        """2μ for all `SHARES`: μ ≤ largest eigenvalue of [[a_K, β], [β, d_K]].
 
-        Parameters
-        ----------
-        field
-            Modes ``(p…, N…)`` of c.
-        lower, upper
-            Bounds of c.
-        final_time
-            T: rates matter beside 1/T.
+        a_K is the largest eigenvalue on low frequencies, d_K = ½ sup c_f − θ min_{|k|>K} kᵀDk.
         """
-        spread = 0.25 * (upper - lower)
-        highest = self._highest(spread, final_time)
-        matrix, rates = self._matrix(field, highest)
-        beyond = self._least * min((n + 1) * f for n, f in zip(highest, self._frequency, strict=True)) ** 2
-        rounding = ROUNDING * (max(abs(lower), abs(upper)) + float(rates.max()))
         found = []
+        last = len(self._dissipation) - 1
         for share in SHARES:
-            shifted = matrix - np.diag(share * rates)
-            low = float(eigvalsh(shifted, subset_by_index=[len(rates) - 1, len(rates) - 1])[0]) + rounding
-            high = 0.5 * upper - share * beyond
-            found.append(0.5 * (low + high) + np.hypot(0.5 * (low - high), spread))
+            if share == 1.0:
+                low = -float(self._eigen[0][0])
+            else:
+                matrix = self._growth - np.diag(share * self._dissipation)
+                low = float(eigvalsh(matrix, subset_by_index=[last, last])[0]) + self._rounding
+            high = 0.5 * self._upper - share * self._beyond
+            found.append(0.5 * (low + high) + np.hypot(0.5 * (low - high), self._coupling))
         return 2.0 * np.array(found)
 
-    def _highest(self, spread: float, final_time: float) -> tuple[int, ...]:
-        """Frequencies K so high that the coupling adds little, as far as the matrix allows."""
-        wanted = spread**2 * final_time / (COUPLING * SHARES[0] * self._least) if spread > 0.0 else 0.0
-        ideal = np.maximum(1.0, np.ceil(np.sqrt(wanted) / self._frequency))
-        most = MOST_MODES ** (1.0 / self._grid.dim) / 2.0 - 0.5
-        scale = min(1.0, most / float(prod(ideal) ** (1.0 / len(ideal))))
-        return tuple(int(max(1, n)) for n in np.floor(ideal * scale))
+    @cached_property
+    def _eigen(self) -> tuple[Array, Spectrum]:
+        """Eigenvalues of B on low frequencies, not too large, and its eigenvectors."""
+        values, vectors = eigh(np.diag(self._dissipation) - self._growth)
+        return values - self._rounding, vectors
 
-    def _matrix(self, field: Array, highest: tuple[int, ...]) -> tuple[Array, Array]:
-        """½ĉ(k − l)/√|Ω| on real mean-zero functions, and kᵀDk."""
-        dim, grid = self._grid.dim, self._grid
-        shape = field.shape[:dim]
-        modes = np.array(np.unravel_index(np.arange(prod(shape)), shape))
-        twice = tuple(2 * n for n in highest)
-        half = fourier_coefficients(field.reshape(prod(shape), -1), modes, grid, twice)
-        # all frequencies from one half of them
-        mirrored = np.conj(half[(slice(None, None, -1),) * dim][..., :-1])
-        full = np.concatenate([mirrored, half], axis=-1) / np.sqrt(grid.measure)
-        ranges = [np.arange(-n, n + 1) for n in highest]
-        numbers = np.stack(np.meshgrid(*ranges, indexing="ij")).reshape(dim, -1)
-        numbers = numbers[:, np.any(numbers != 0, axis=0)]
-        k = self._frequency[:, None] * numbers
-        rates = np.einsum("ik,ij,jk->k", k, self._diffusion, k)
-        places = tuple(
-            numbers[i][:, None] - numbers[i][None, :] + twice[i] for i in range(dim)
-        )
-        return 0.5 * full[places], rates
+    def bounded_below(self, offsets: Array) -> tuple[Array, Array, Array] | None:
+        """σ for every offset, and from below what σ + B has on low and on other frequencies.
+
+        Returns
+        -------
+        σ ``(C,)``; eigenvalues on low frequencies ``(C, M)``; on others what is added to kᵀDk ``(C,)``. None
+        where K is too small.
+        """
+        values = self._eigen[0]
+        margin = self._beyond - 0.5 * self._upper - values[0]
+        if margin <= 0.0:
+            return None
+        # δ so that half of the least of σ + B beyond K pays for the coupling
+        delta = 2.0 * self._coupling**2 / margin
+        sigma = -values[0] + delta + offsets
+        return sigma, sigma[:, None] - delta + values, sigma - 0.5 * self._upper - 0.5 * margin
+
+    def project(self, low: Spectrum) -> Spectrum:
+        """Components ``(k, M)`` of low frequencies in the eigenvectors."""
+        return np.asarray(low @ np.conj(self._eigen[1]))
+
+
+def _highest(
+    coupling: float, final_time: float, least: float, frequency: Array, limit: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Frequencies K so high that the coupling adds little, as far as the matrix may be large enough."""
+    wanted = coupling**2 * final_time / (COUPLING * SHARES[0] * least)
+    ideal = np.clip(np.ceil(np.sqrt(wanted) / frequency), 1, limit)
+    most = MOST_MODES ** (1.0 / len(frequency)) / 2.0 - 0.5
+    scale = min(1.0, most / float(prod(ideal) ** (1.0 / len(ideal))))
+    return tuple(int(max(1, n)) for n in np.floor(ideal * scale))
+
+
+def _numbers(highest: tuple[int, ...]) -> NDArray[np.intp]:
+    """All n ≠ 0 up to the highest, ``(d, M)``."""
+    ranges = [np.arange(-n, n + 1) for n in highest]
+    numbers = np.stack(np.meshgrid(*ranges, indexing="ij")).reshape(len(highest), -1)
+    return np.asarray(numbers[:, np.any(numbers != 0, axis=0)])
+
+
+def _convolution(
+    field: Array, grid: TensorGrid, highest: tuple[int, ...], numbers: NDArray[np.intp]
+) -> Spectrum:
+    """ĉ(k − l)/√|Ω| for all low frequencies."""
+    dim = grid.dim
+    shape = field.shape[:dim]
+    modes = np.array(np.unravel_index(np.arange(prod(shape)), shape))
+    twice = tuple(2 * n for n in highest)
+    half = fourier_coefficients(field.reshape(prod(shape), -1), modes, grid, twice)
+    # all frequencies from one half of them
+    mirrored = np.conj(half[(slice(None, None, -1),) * dim][..., :-1])
+    full = np.concatenate([mirrored, half], axis=-1) / np.sqrt(grid.measure)
+    places = tuple(n[:, None] - n[None, :] + m for n, m in zip(numbers, twice, strict=True))
+    return np.asarray(full[places])

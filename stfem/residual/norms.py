@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stfem.residual.dissipation import DissipativeRates
+from stfem.residual.joint import JointDual
 from stfem.residual.spectral import SplitSpectrum
 from stfem.spaces.stencil import Array
 
@@ -57,6 +58,8 @@ class SlabNorms:
         The residual by frequencies, where its best splits may count too.
     dissipative
         Rates that diffusion lowers, where they are known.
+    joint
+        Costs in the dual norm of growth and dissipation together, where they are known.
     """
 
     start: float
@@ -76,6 +79,7 @@ class SlabNorms:
     rates: Array = field(default_factory=lambda: np.zeros(3))
     spectrum: SplitSpectrum | None = None
     dissipative: DissipativeRates | None = None
+    joint: JointDual | None = None
 
     @property
     def duration(self) -> float:

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from stfem.data import Data
 from stfem.reconstruction import NodeReconstruction, ReconstructedSlab, RowReconstruction
 from stfem.residual.forms import FormValue, NodeForm
+from stfem.residual.dissipation import DissipativeRates
+from stfem.residual.joint import JointDual, joint_dual
 from stfem.residual.interpolation import InterpolationError, TimeDefect
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
 from stfem.residual.norms import FLUX_FAMILY, SlabNorms
@@ -61,10 +63,11 @@ class QuadraticSplit:
         reconstruction: RowReconstruction,
         source: Data,
         spectral: SpectralForm | None = None,
+        final_time: float = 1.0,
     ) -> None:
         self._evaluator, self._grid = evaluator, evaluator.grid
         self.reconstruction, self._norms = reconstruction, reconstruction.norms
-        self._source, self._spectral = source, spectral
+        self._source, self._spectral, self._final_time = source, spectral, final_time
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
         self._needed: WeakKeyDictionary[NodeReconstruction, int] = WeakKeyDictionary()
@@ -198,6 +201,7 @@ class QuadraticSplit:
         pieces: int,
         family: bool,
         spectral: bool,
+        dissipative: DissipativeRates | None = None,
     ) -> SlabNorms:
         """Norms of one slab, but for the errors of interpolation in time.
 
@@ -213,6 +217,8 @@ class QuadraticSplit:
             Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
         spectral
             Whether the residual is wanted by frequencies.
+        dissipative
+            As `SlabNorms.dissipative`.
         """
         nodes, facts = slab.nodes, self.facts(slab.nodes, family)
         modes, duration = slab.value_modes, slab.time.duration
@@ -241,6 +247,7 @@ class QuadraticSplit:
         mean = duration * self._grid.cell_measure * float(np.linalg.norm(in_time.sum(axis=1)))
         shape = self._grid.cells
         operations = 64.0 + self._evaluator.points**self._grid.dim  # sums over pairs and modes
+        spectrum = self._spectrum(slab, grams, whole) if spectral else None
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
@@ -255,7 +262,9 @@ class QuadraticSplit:
             rounding_sq=operations * UNIT_ROUNDOFF * scale * rounded,
             spread_sq=scale * whole.rest,
             pieces=scale * totals,
-            spectrum=self._spectrum(slab, grams, whole) if spectral else None,
+            spectrum=spectrum,
+            dissipative=dissipative,
+            joint=self._joint(slab, pieces, whole, spectrum, dissipative),
         )
 
     def _spectrum(self, slab: ReconstructedSlab, grams: Array, value: FormValue) -> SplitSpectrum | None:
@@ -263,6 +272,32 @@ class QuadraticSplit:
             return None
         form, points = self._forms[0], self._evaluator.points
         return self._spectral(grams, slab.nodes, form, value, points, slab.time.duration)
+
+    def _joint(
+        self,
+        slab: ReconstructedSlab,
+        pieces: int,
+        value: FormValue,
+        known: SplitSpectrum | None,
+        rates: DissipativeRates | None,
+    ) -> JointDual | None:
+        if self._spectral is None or known is None or rates is None:
+            return None
+        modes = slab.value_modes
+        grams = np.stack([modes.T @ gram @ modes for gram in _weighted_grams(slab.time.degree, pieces)])
+        form, points = self._forms[0], self._evaluator.points
+        return joint_dual(
+            self._spectral,
+            grams,
+            slab.nodes,
+            form,
+            points,
+            value,
+            rates,
+            known,
+            slab.time.duration,
+            self._final_time,
+        )
 
     def _spread(self, form: FormValue) -> Array:
         """The form per cell, with what belongs to no cell spread evenly."""
@@ -276,10 +311,16 @@ def renumbered(modes: NDArray[np.intp], before: int, now: int, dim: int) -> NDAr
     return np.asarray(np.ravel_multi_index(tuple(indices), (now,) * dim))
 
 
-@lru_cache(maxsize=64)
 def _piece_grams(degree: int, pieces: int) -> Array:
     """∫ L_aL_b over every equal piece of [0, 1], ``(pieces, degree + 1, degree + 1)``."""
-    points, weights = gauss(degree + 1)
+    return np.asarray(_weighted_grams(degree, pieces).sum(axis=0))
+
+
+@lru_cache(maxsize=64)
+def _weighted_grams(degree: int, pieces: int) -> Array:
+    """The same with the weights 1 − s and s, ``(2, pieces, degree + 1, degree + 1)``."""
+    points, weights = gauss(degree + 2)
     local = (np.arange(pieces)[:, None] + points) / pieces
     values = legendre_values(degree, local.ravel()).reshape(pieces, len(points), -1)
-    return np.asarray(np.einsum("pga,g,pgb->pab", values, weights / pieces, values))
+    weighted = np.stack([1.0 - local, local]) * weights / pieces
+    return np.asarray(np.einsum("pga,wpg,pgb->wpab", values, weighted, values))

@@ -62,6 +62,11 @@ class SplitSpectrum:
         hyperbolic = (np.sqrt(kept) + np.sqrt(self.rest)[:, None]) ** 2
         return hyperbolic, self.duals @ ((1.0 - multipliers) ** 2).T
 
+    @property
+    def mean(self) -> Array:
+        """∫_piece of the square of the mean's part, ``(pieces,)``."""
+        return self.squares[:, 0] if self.rates[0] == 0.0 else np.zeros(len(self.squares))
+
     @cached_property
     def _multipliers(self) -> Array:
         """m for every λ and group."""
@@ -89,31 +94,29 @@ class SpectralForm:
         self._grid = grid
         self._highest = tuple(max(1, REACH * count) for count in cells)
         ranges = [frequencies(n, last=i == grid.dim - 1) for i, n in enumerate(self._highest)]
-        k = np.stack(
-            [
-                2.0 * np.pi * n / length
-                for n, length in zip(np.meshgrid(*ranges, indexing="ij"), grid.lengths, strict=True)
-            ]
-        ).reshape(grid.dim, -1)
+        numbers = np.stack(np.meshgrid(*ranges, indexing="ij")).reshape(grid.dim, -1)
+        k = 2.0 * np.pi * numbers / np.reshape(grid.lengths, (-1, 1))
         rates = np.einsum("ik,ij,jk->k", k, diffusion, k)
         # conjugate pairs are counted once, with weight 2
-        weights = np.where(np.broadcast_to(ranges[-1] == 0, [len(n) for n in ranges]).ravel(), 1.0, 2.0)
+        weights = np.where(numbers[-1] == 0, 1.0, 2.0)
         least = float(np.min(rates[rates > 0.0]))
         group = np.zeros(len(rates), dtype=np.intp)
         positive = rates > 0.0
         group[positive] = 1 + (np.log(rates[positive] / least) / np.log(GROUP)).astype(np.intp)
         self._order = np.argsort(group, kind="stable")
-        present, starts = np.unique(group[self._order], return_index=True)
-        self._starts = starts
-        ordered, self._weights = rates[self._order], weights[self._order]
-        self._inverse = np.where(ordered > 0.0, 1.0 / np.where(ordered > 0.0, ordered, 1.0), 0.0)
+        _, self._starts = np.unique(group[self._order], return_index=True)
+        self._rank = np.argsort(self._order)
+        self._s, self._weights, self._numbers = (
+            array[..., self._order] for array in (rates, weights, numbers)
+        )
+        self._inverse = np.where(self._s > 0.0, 1.0 / np.where(self._s > 0.0, self._s, 1.0), 0.0)
         # s of frequencies beyond, at least, of which only the total is known
         beyond = min(
             2.0 * np.pi * (n + 1) / length for n, length in zip(self._highest, grid.lengths, strict=True)
         )
         self._beyond = float(np.linalg.eigvalsh(diffusion)[0]) * beyond**2
-        groups = [ordered[start] for start in starts]
-        self._rates = np.array([*groups, self._beyond])
+        self._rates = np.append(self._s[self._starts], self._beyond)
+        self.cell_measure = grid.cell_measure
         self.forget()
 
     def forget(self) -> None:
@@ -158,6 +161,34 @@ class SpectralForm:
             np.column_stack([duals, tail / self._beyond]),
             self._rates,
             scale * (value.pieces - value.kept_pieces) + rounding,
+        )
+
+    def low(self, node: object, numbers: NDArray[np.intp], form: NodeForm, points: int) -> Spectrum:
+        """Coefficients of some frequencies n ``(d, M)`` of value and rate at a node, ``(2, M)``."""
+        negative = numbers[-1] < 0
+        places = np.where(negative, -numbers, numbers)
+        shape = [2 * n + 1 for n in self._highest[:-1]]
+        index = np.ravel_multi_index(
+            tuple(
+                place + (n if i < len(shape) else 0)
+                for i, (place, n) in enumerate(zip(places, self._highest, strict=True))
+            ),
+            (*shape, self._highest[-1] + 1),
+        )
+        found = self._spectrum(node, form, points)[:, self._rank[index]]
+        return np.asarray(np.where(negative, np.conj(found), found))
+
+    def high(
+        self, nodes: Sequence[object], highest: tuple[int, ...], shift: Array, form: NodeForm, points: int
+    ) -> Array:
+        """Σ Re(conj(a_j) a_l)/(s + shift) over the frequencies beyond the highest, ``(C, 2k, 2k)``."""
+        fields = np.concatenate([self._spectrum(node, form, points) for node in nodes])
+        outside = np.any(np.abs(self._numbers) > np.reshape(highest, (-1, 1)), axis=0)
+        fields = fields[:, outside]
+        weights = self._weights[outside] / (self._s[outside] + shift[:, None])
+        return np.asarray(
+            np.einsum("jk,ck,lk->cjl", fields.real, weights, fields.real, optimize=True)
+            + np.einsum("jk,ck,lk->cjl", fields.imag, weights, fields.imag, optimize=True)
         )
 
     def _product(self, first: object, second: object, form: NodeForm, points: int) -> Array:

@@ -22,7 +22,7 @@ from stfem.reconstruction import (
     RowReconstruction,
     combine,
 )
-from stfem.residual.dissipation import DissipativeGrowth, LargestEigenvalue
+from stfem.residual.dissipation import DissipativeGrowth
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
@@ -30,7 +30,7 @@ from stfem.residual.nodal import NodeEvaluator
 from stfem.residual.norms import UNDERFLOW, SlabNorms
 from stfem.residual.quadratic import QuadraticSplit
 from stfem.residual.sampling import check_autonomous
-from stfem.residual.spectral import SpectralForm
+from stfem.residual.spectral import REACH, SpectralForm
 from stfem.residual.terms import LinearTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.rows import row_blocks
@@ -200,7 +200,9 @@ class ResidualSplit:
         )
         if combined is None:
             return own
-        return min(own, combined, key=lambda norms: norms.cost(level, self.problem.final_time) + norms.remainder)
+        return min(
+            own, combined, key=lambda norms: norms.cost(level, self.problem.final_time) + norms.remainder
+        )
 
     def node_terms(self, node: NodeReconstruction) -> LinearTerms:
         """Terms of û and its rate of change at a node on all cells, built once."""
@@ -234,7 +236,7 @@ class ResidualSplit:
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
         cells = self.scheme_grid.cells
         spectral = SpectralForm(self.grid, equation.diffusion, cells) if self._definite else None
-        return QuadraticSplit(evaluator, reconstruction, source, spectral)
+        return QuadraticSplit(evaluator, reconstruction, source, spectral, self.problem.final_time)
 
     def _dissipative_growth(self) -> DissipativeGrowth | None:
         """Rates that diffusion lowers: for scalar conservation laws whose c_f follows the slopes of û."""
@@ -242,8 +244,10 @@ class ResidualSplit:
         conserved = equation.components == 1 and equation.reaction.is_zero
         if slope is None or not conserved or not self._definite:
             return None
-        eigenvalue = LargestEigenvalue(self.grid, equation.diffusion)
-        return DissipativeGrowth(self._growth_rate, *slope, eigenvalue, self.problem.final_time)
+        limit = tuple(REACH * count for count in self.scheme_grid.cells)
+        return DissipativeGrowth(
+            self._growth_rate, *slope, equation.diffusion, self.problem.final_time, limit
+        )
 
     @property
     def _definite(self) -> bool:
@@ -268,8 +272,9 @@ class ResidualSplit:
         if self._dissipative is not None:
             dissipative = self._dissipative.rates(slab.time, growth, *slow)
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
-        norms = quadratic.norms(slab, round_off, growth, pieces, family and self.terms.diffuses, True)
-        norms = replace(norms, dissipative=dissipative)
+        norms = quadratic.norms(
+            slab, round_off, growth, pieces, family and self.terms.diffuses, True, dissipative
+        )
         return norms.with_temporal(*quadratic.temporal(slab, defect, self._allowance(norms, level)))
 
     def _slow_modes(
