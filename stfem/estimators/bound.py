@@ -87,10 +87,12 @@ class BoundState:
             if joint is not None:
                 choice = self._advance_joint(before, choice, *(array[n] for array in joint))
             choices.append(choice)
-        choice = self._add_remainder(choices, norms.remainder, growth * pieces)
+        chosen = sum(max(entry.exponent, 0.0) for entry in choices)
+        # whatever was chosen for the bounds of L² and of the energy, neither amplifies more
+        choice = self._add_remainder(choices, norms.remainder, max(growth * pieces, chosen))
         self.hyperbolic += choice.alpha
         self.parabolic_sq += choice.beta
-        self.exponent += sum(max(entry.exponent, 0.0) for entry in choices)
+        self.exponent += chosen
         total = self.l1 + norms.integral_l1(self.measure)
         self.l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * total))
         return choice
@@ -125,6 +127,8 @@ class BoundState:
     def _mean_costs(
         self, rates: DissipativeRates, start: Array, stop: Array, duration: float
     ) -> tuple[float, Array]:
+        if not rates.mean_free:
+            return 0.0, np.zeros_like(start)
         mean = self.mean / self.measure
         alpha = mean * 0.5 * rates.spread * float(np.sqrt(self.measure)) * duration
         lost = max(rates.supremum, 0.0) + np.maximum(-np.minimum(start, stop), 0.0)

@@ -51,6 +51,7 @@ class AllDualEstimator(SplitEstimator):
     """
 
     members: tuple[float, ...] = field(default=(0.0,), init=False)
+    spectral: bool = field(default=False, init=False)
 
     def run(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """As `SplitEstimator.run`; there is no L¹ bound, because no part is measured in L²."""

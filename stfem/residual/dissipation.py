@@ -1,6 +1,7 @@
 """What diffusion takes from growth: forms in Fourier space with proved bounds (T4).
 
-For errors e with mean zero let −B(e) = ½∫c_f e² − ‖D^{1/2}∇e‖² be what growth and dissipation do together.
+Let −B(e) = ½∫c_f e² − ‖D^{1/2}∇e‖² be what growth and dissipation do together to an error e, with mean zero
+where the equation conserves it.
 Frequencies are split at K. On the low ones B is a matrix of Fourier coefficients, on the others at least
 kᵀDk − ½ sup c_f, and the two are coupled by at most β = ¼(sup c_f − inf c_f), since constants couple nothing.
 As 2β|x||y| ≤ δ|x|² + (β²/δ)|y|² for any δ > 0, both become bounds from below without coupling.
@@ -20,13 +21,14 @@ from scipy.linalg import eigh, eigvalsh
 from stfem.data import Slab, polynomial_range
 from stfem.equations import GrowthForm
 from stfem.meshes.grid import TensorGrid
+from stfem.problems import Problem
 from stfem.residual.growth import GrowthRate
 from stfem.spaces.fourier import Spectrum, fourier_coefficients
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
 
 #: Shares θ of the dissipation at which eigenvalues are computed; between them they are convex in θ.
-SHARES = (0.25, 0.5, 0.75, 1.0)
+SHARES = (0.5, 1.0)
 #: Largest matrix.
 MOST_MODES = 400
 #: What the coupling may add to the growth exponent of a run, if the matrix may become large enough.
@@ -39,7 +41,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class DissipativeRates:
-    """Bounds of 2μ(θ, t) on a slab for errors with mean zero, linear in time between its ends.
+    """Bounds of 2μ(θ, t) on a slab, linear in time between its ends.
 
     Attributes
     ----------
@@ -55,6 +57,8 @@ class DissipativeRates:
         B at the ends.
     deviation
         What c_f has beyond its linear interpolation in time, at most.
+    mean_free
+        Whether they hold for errors with mean zero only.
     """
 
     shares: Array
@@ -64,6 +68,7 @@ class DissipativeRates:
     supremum: float
     forms: tuple[GrowthDissipation, GrowthDissipation]
     deviation: float
+    mean_free: bool
 
     def exponents(self, pieces: int, duration: float) -> Array:
         """∫μ on equal pieces of a slab, ``(pieces, S)``."""
@@ -76,13 +81,18 @@ class DissipativeRates:
 
 
 def exponents(start: Array, stop: Array, pieces: int, duration: float) -> Array:
-    """∫μ on equal pieces, 2μ linear between its values at the ends; of μ_+ where it changes sign on a piece."""
+    """∫μ on equal pieces, 2μ linear between its values at the ends; of μ_+ where it changes sign on one."""
     times = np.linspace(0.0, 1.0, pieces + 1)[:, None]
     rates = 0.5 * (start + times * (stop - start))
     decays = np.maximum(rates[:-1], rates[1:]) <= 0.0
     positive = np.maximum(rates, 0.0)
     sums = np.where(decays, rates[:-1] + rates[1:], positive[:-1] + positive[1:])
     return np.asarray(0.5 * duration / pieces * sums)
+
+
+def definite(matrix: Array) -> bool:
+    """Whether a symmetric matrix is positive definite."""
+    return bool(np.linalg.eigvalsh(matrix)[0] > 0.0)
 
 
 class DissipativeGrowth:
@@ -103,6 +113,8 @@ class DissipativeGrowth:
         T.
     limit
         Frequencies of the matrices at most, per direction.
+    mean_free
+        Whether errors have mean zero, but for what is known of their mean.
     """
 
     def __init__(
@@ -113,11 +125,22 @@ class DissipativeGrowth:
         diffusion: Array,
         final_time: float,
         limit: tuple[int, ...],
+        mean_free: bool,
     ) -> None:
         self._growth, self._form, self._constant = growth, form, constant
         self._diffusion, self._final_time, self._limit = diffusion, final_time, limit
-        self._last: tuple[float, GrowthDissipation] | None = None
+        self._mean_free = mean_free
+        self._last: tuple[float, GrowthDissipation, float] | None = None
         self._rest = 0
+
+    @classmethod
+    def of(cls, problem: Problem, growth: GrowthRate, limit: tuple[int, ...]) -> DissipativeGrowth | None:
+        """For scalar equations whose c_f follows the slopes of û, D being definite; None for others."""
+        slope, equation = growth.slope, problem.equation
+        if slope is None or equation.components > 1:
+            return None
+        conserved = equation.reaction.is_zero
+        return cls(growth, *slope, equation.diffusion, problem.final_time, limit, mean_free=conserved)
 
     def rates(
         self, time: Slab, pointwise: float, blocks: Callable[[], Iterable[Array]], beyond: Array | None
@@ -134,18 +157,29 @@ class DissipativeGrowth:
         self._rest -= 1
         if self._rest >= 0 or pointwise <= 0.0:
             return None
+        if not self._may_help(pointwise):
+            self._rest = PAUSE
+            return None
         dim = self._growth.grid.dim
         field = np.concatenate([self._growth.combination(self._form, modes) for modes in blocks()], axis=-dim)
+        if len(field) == 1:
+            field = np.concatenate([field, np.zeros_like(field)])
         left_out = 0.0 if beyond is None else float((np.abs(self._form.gradient) * beyond).sum())
-        lower, upper = polynomial_range(field, dim + 1)
+        bounds = polynomial_range(field, dim + 1)
         ends = legendre_values(len(field) - 1, np.array([0.0, 1.0])) @ field.reshape(len(field), -1)
         beside = field.copy()
         beside.reshape(len(field), -1)[:2] -= np.linalg.solve(legendre_values(1, np.array([0.0, 1.0])), ends)
         deviation = left_out + max(0.0, polynomial_range(beside, dim + 1)[1])
-        forms = tuple(
-            self._at(t, end.reshape(field.shape[1:]), (lower, upper))
-            for t, end in zip((time.start, time.stop), ends, strict=True)
-        )
+        known = self._last
+        if known is not None and known[0] == time.start:
+            first = known[1]
+            # both slabs leave out a part of the slopes at their common node
+            deviation += known[2] + left_out
+        else:
+            first = self._form_of(ends[0].reshape(field.shape[1:]), bounds)
+        second = self._form_of(ends[1].reshape(field.shape[1:]), bounds)
+        self._last = time.stop, second, left_out
+        forms = first, second
         start, stop = (
             np.append(pointwise, np.minimum(form.rates + self._constant + deviation, pointwise))
             for form in forms
@@ -157,21 +191,23 @@ class DissipativeGrowth:
             np.append(0.0, SHARES),
             start,
             stop,
-            upper - lower + 2.0 * left_out,
+            bounds[1] - bounds[0] + 2.0 * left_out,
             pointwise,
-            (forms[0], forms[1]),
+            forms,
             deviation + self._constant,
+            self._mean_free,
         )
 
-    def _at(self, t: float, field: Array, bounds: tuple[float, float]) -> GrowthDissipation:
-        """The form at one time; that of a slab's end is the next one's start."""
-        if self._last is None or self._last[0] != t:
-            grid = self._growth.grid
-            self._last = (
-                t,
-                GrowthDissipation(grid, self._diffusion, field, bounds, self._final_time, self._limit),
-            )
-        return self._last[1]
+    def _may_help(self, pointwise: float) -> bool:
+        """Whether diffusion beyond the matrix exceeds growth."""
+        frequency = 2.0 * np.pi / np.asarray(self._growth.grid.lengths)
+        least = float(np.linalg.eigvalsh(self._diffusion)[0])
+        highest = _highest(0.5 * pointwise, self._final_time, least, frequency, self._limit)
+        return bool(least * np.min((np.array(highest) + 1) * frequency) ** 2 > 0.5 * pointwise)
+
+    def _form_of(self, field: Array, bounds: tuple[float, float]) -> GrowthDissipation:
+        grid, data = self._growth.grid, (self._final_time, self._limit, self._mean_free)
+        return GrowthDissipation(grid, self._diffusion, field, bounds, *data)
 
 
 class GrowthDissipation:
@@ -191,6 +227,8 @@ class GrowthDissipation:
         T: rates matter beside 1/T.
     limit
         Frequencies K at most.
+    mean_free
+        Whether e has mean zero.
     """
 
     def __init__(
@@ -201,6 +239,7 @@ class GrowthDissipation:
         bounds: tuple[float, float],
         final_time: float,
         limit: tuple[int, ...],
+        mean_free: bool,
     ) -> None:
         least = float(np.linalg.eigvalsh(diffusion)[0])
         frequency = 2.0 * np.pi / np.asarray(grid.lengths)
@@ -209,7 +248,7 @@ class GrowthDissipation:
         #: Largest |n_i| there.
         self.highest = _highest(self._coupling, final_time, least, frequency, limit)
         #: Frequencies n of the matrix, ``(d, M)``.
-        self.numbers = _numbers(self.highest)
+        self.numbers = _numbers(self.highest, mean_free)
         k = frequency[:, None] * self.numbers
         self._dissipation = np.einsum("ik,ij,jk->k", k, diffusion, k)
         self._beyond = least * min((n + 1) * f for n, f in zip(self.highest, frequency, strict=True)) ** 2
@@ -238,7 +277,7 @@ class GrowthDissipation:
     def _eigen(self) -> tuple[Array, Spectrum]:
         """Eigenvalues of B on low frequencies, not too large, and its eigenvectors."""
         values, vectors = eigh(np.diag(self._dissipation) - self._growth)
-        return values - self._rounding, vectors
+        return np.asarray(values, np.float64) - self._rounding, np.asarray(vectors, np.complex128)
 
     def bounded_below(self, offsets: Array) -> tuple[Array, Array, Array] | None:
         """σ for every offset, and from below what σ + B has on low and on other frequencies.
@@ -273,11 +312,11 @@ def _highest(
     return tuple(int(max(1, n)) for n in np.floor(ideal * scale))
 
 
-def _numbers(highest: tuple[int, ...]) -> NDArray[np.intp]:
-    """All n ≠ 0 up to the highest, ``(d, M)``."""
+def _numbers(highest: tuple[int, ...], mean_free: bool) -> NDArray[np.intp]:
+    """All n up to the highest, but for 0 where the mean is zero, ``(d, M)``."""
     ranges = [np.arange(-n, n + 1) for n in highest]
     numbers = np.stack(np.meshgrid(*ranges, indexing="ij")).reshape(len(highest), -1)
-    return np.asarray(numbers[:, np.any(numbers != 0, axis=0)])
+    return np.asarray(numbers[:, np.any(numbers != 0, axis=0)] if mean_free else numbers)
 
 
 def _convolution(

@@ -166,7 +166,7 @@ class NodeForm:
 
 
 def assembled(nodes: Sequence[object], product: Callable[[object, object], Array]) -> Array:
-    """The symmetric matrix ``(…, 2k, 2k)`` of products ``(…, 2, 2)`` of value and rate at every two of k nodes."""
+    """Symmetric matrix ``(…, 2k, 2k)`` of the products ``(…, 2, 2)`` of value and rate at two nodes each."""
     count = 2 * len(nodes)
     leading = product(nodes[0], nodes[0]).shape[:-2]
     sums = np.zeros((*leading, count, count))

@@ -35,7 +35,7 @@ class JointDual:
     squares
         ∫_piece ⟨R, (σ + B)^{-1}R⟩, ``(pieces, C)``.
     rest
-        ∫_piece of the square of what stays in L²: the mean and what is not known by frequencies, ``(pieces,)``.
+        ∫_piece of the square of what stays in L², ``(pieces,)``: the mean, and what no frequency holds.
     """
 
     start: Array

@@ -142,13 +142,42 @@ class SlabNorms:
 
         Or its share of the level, if that is more: late in a run that decays nothing else matters.
         """
+        return max(float(self.costs(level).min()), level * self.duration / final_time)
+
+    def costs(self, level: float) -> Array:
+        """What the slab adds to a bound at ``level``, remainders aside: `FLUX_FAMILY`, then other splits."""
         squares = np.array([self.size(member) ** 2 for member in FLUX_FAMILY])
         fluxes = np.array([self.flux_total(member) for member in FLUX_FAMILY])
         if self.spectrum is not None:
             hyperbolic, dual = (part.sum(axis=0) for part in self.spectrum.splits())
             squares, fluxes = np.append(squares, hyperbolic), np.append(fluxes, dual)
-        added = np.sqrt(self.duration * squares) + np.hypot(level, np.sqrt(0.5 * fluxes)) - level
-        return max(float(added.min()), level * self.duration / final_time)
+        return np.asarray(np.sqrt(self.duration * squares) + np.hypot(level, np.sqrt(0.5 * fluxes)) - level)
+
+    def gains(self, level: float) -> tuple[float, float]:
+        """Relative gains of the flux family over λ = 1, and of other splits over the family."""
+        costs = self.costs(level)
+        count = len(FLUX_FAMILY)
+        best = float(costs[:count].min())
+        further = float(costs[count:].min(initial=best))
+        alone = float(costs[count - 1])
+        return (1.0 - best / alone if alone > 0.0 else 0.0, 1.0 - further / best if best > 0.0 else 0.0)
+
+    def after(self, level: float) -> float:
+        """Bound at the end of the slab from ``level`` at its start, with the cheapest split (T4.2).
+
+        Poincaré's inequality, shares of the dissipation and the mean of the error aside.
+        """
+        alphas, fluxes = self.piecewise(FLUX_FAMILY)
+        exponent = 0.5 * max(self.growth, 0.0) * self.duration / len(alphas)
+        joint = None if self.joint is None else self.joint.costs(self.duration)
+        for n, (alpha, flux) in enumerate(zip(alphas, fluxes, strict=True)):
+            ends = np.exp(exponent) * (alpha + np.sqrt(level**2 + 0.5 * flux))
+            if joint is not None:
+                alpha, beta, m = (array[n] for array in joint)
+                grown = np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(level**2 + beta))
+                ends = np.append(ends, grown)
+            level = float(ends.min())
+        return level + self.remainder
 
     def with_temporal(self, temporal: float, mean: float) -> SlabNorms:
         """The same with errors of interpolation in time, bounded in L²(slab × Ω); their ∫_Ω in L²(slab)."""

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from stfem.data import Data
 from stfem.reconstruction import NodeReconstruction, ReconstructedSlab, RowReconstruction
-from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.dissipation import DissipativeRates
-from stfem.residual.joint import JointDual, joint_dual
+from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.interpolation import InterpolationError, TimeDefect
+from stfem.residual.joint import JointDual, joint_dual
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
 from stfem.residual.norms import FLUX_FAMILY, SlabNorms
 from stfem.residual.spectral import SpectralForm, SplitSpectrum
@@ -126,6 +126,18 @@ class QuadraticSplit:
             for member in FLUX_FAMILY
         )
         return 1.0 - least / alone if alone > 0.0 else 0.0
+
+    def spectral_gain(self, slab: ReconstructedSlab, level: float) -> float:
+        """Relative gain of splits by frequencies over λ = 1 on a slab, as its last node tells."""
+        if self._spectral is None:
+            return 0.0
+        self.facts(slab.nodes)
+        duration = slab.time.duration
+        form, points = self._forms[0], self._evaluator.points
+        alone = duration * form.size(slab.stop) * float(np.sqrt(self._grid.cell_measure))
+        hyperbolic, dual = (part[0] for part in self._spectral.at(slab.stop, form, points).splits())
+        costs = duration * np.sqrt(hyperbolic) + np.hypot(level, np.sqrt(0.5 * duration * dual)) - level
+        return 1.0 - float(costs.min()) / alone if alone > 0.0 else 0.0
 
     def temporal(self, slab: ReconstructedSlab, defect: TimeDefect, allowed: float) -> tuple[float, float]:
         """Bounds of the errors of interpolation in time in L²(slab × Ω), and of their ∫_Ω in L²(slab).

@@ -45,7 +45,7 @@ class SplitSpectrum:
     duals
         ∫_piece Σ |R̂_k|²/s, ``(pieces, groups)``; 0 for s = 0.
     rates
-        A value of s for every group.
+        The least s of every group.
     rest
         ∫_piece of the square of what is not in the sums, ``(pieces,)``; it stays in R_H.
     """
@@ -103,7 +103,7 @@ class SpectralForm:
         group = np.zeros(len(rates), dtype=np.intp)
         positive = rates > 0.0
         group[positive] = 1 + (np.log(rates[positive] / least) / np.log(GROUP)).astype(np.intp)
-        self._order = np.argsort(group, kind="stable")
+        self._order = np.argsort(rates, kind="stable")
         _, self._starts = np.unique(group[self._order], return_index=True)
         self._rank = np.argsort(self._order)
         self._s, self._weights, self._numbers = (
@@ -147,20 +147,29 @@ class SpectralForm:
         duration
             Δt.
         """
-        if not np.array_equal(form.kept, self._kept):
-            self.forget()
-            self._kept = form.kept
         sums = assembled(nodes, lambda first, second: self._product(first, second, form, points))
         squares, duals = duration * np.maximum(np.einsum("pjl,gbjl->gpb", grams, sums), 0.0)
-        scale = self._grid.cell_measure * duration
-        rounding = ROUNDING * scale * value.size
-        inside = scale * value.kept_pieces
+        scale = self.cell_measure * duration
+        rest = scale * (value.pieces - value.kept_pieces)
+        return self._completed(squares, duals, scale * value.kept_pieces, rest, scale * value.size)
+
+    def at(self, node: object, form: NodeForm, points: int) -> SplitSpectrum:
+        """The sums for the residual at one node."""
+        squares, duals = self._product(node, node, form, points)[:, None, :, 0, 0]
+        total = np.array([self.cell_measure * form.size(node) ** 2])
+        return self._completed(squares, duals, total, 0.0 * total, float(total[0]))
+
+    def _completed(
+        self, squares: Array, duals: Array, inside: Array, rest: Array, size: float
+    ) -> SplitSpectrum:
+        """With the group of all frequencies beyond, of which only the total is known."""
+        rounding = ROUNDING * size
         tail = np.maximum(inside - squares.sum(axis=1), 0.0) + rounding
         return SplitSpectrum(
             np.column_stack([squares, tail]),
             np.column_stack([duals, tail / self._beyond]),
             self._rates,
-            scale * (value.pieces - value.kept_pieces) + rounding,
+            rest + rounding,
         )
 
     def low(self, node: object, numbers: NDArray[np.intp], form: NodeForm, points: int) -> Spectrum:
@@ -193,6 +202,9 @@ class SpectralForm:
 
     def _product(self, first: object, second: object, form: NodeForm, points: int) -> Array:
         """Σ Re(conj(a_i) b_j) and the same over s in every group, ``(2, groups, 2, 2)``."""
+        if not np.array_equal(form.kept, self._kept):
+            self.forget()
+            self._kept = form.kept
         known = self._products.setdefault(first, WeakKeyDictionary())
         if second not in known:
             a, b = (self._spectrum(node, form, points) for node in (first, second))
@@ -206,6 +218,9 @@ class SpectralForm:
 
     def _spectrum(self, node: object, form: NodeForm, points: int) -> Spectrum:
         """Coefficients of value and rate at a node, ``(2, frequencies)`` in the order of the groups."""
+        if not np.array_equal(form.kept, self._kept):
+            self.forget()
+            self._kept = form.kept
         if node not in self._coefficients:
             modes: NDArray[np.intp] = np.array(np.unravel_index(form.kept, (points,) * self._grid.dim))
             found = fourier_coefficients(form.values(node), modes, self._grid, self._highest)

@@ -22,7 +22,7 @@ from stfem.reconstruction import (
     RowReconstruction,
     combine,
 )
-from stfem.residual.dissipation import DissipativeGrowth
+from stfem.residual.dissipation import DissipativeGrowth, definite
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
@@ -61,9 +61,17 @@ class ResidualSplit:
         The scheme (for its problem and grid).
     reconstruction
         The bound spatial reconstruction.
+    spectral
+        Whether residuals are split by frequency, and growth rates lowered by diffusion, where that is known.
     """
 
-    def __init__(self, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction) -> None:
+    def __init__(
+        self,
+        semidiscretization: Semidiscretization,
+        reconstruction: BoundReconstruction,
+        spectral: bool = True,
+    ) -> None:
+        self._by_frequency = spectral and definite(semidiscretization.problem.equation.diffusion)
         self.problem = semidiscretization.problem
         self.equation = self.problem.equation
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
@@ -88,7 +96,10 @@ class ResidualSplit:
         self.inverse_diffusion = semidiscretization.diffusion.inverse
         self.scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
-        self._dissipative = self._dissipative_growth()
+        limit = tuple(REACH * count for count in self.scheme_grid.cells)
+        self._dissipative = (
+            DissipativeGrowth.of(self.problem, self._growth_rate, limit) if self._by_frequency else None
+        )
         self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
         self.source_weights = tuple(
             float(np.sqrt(bound))
@@ -117,6 +128,11 @@ class ResidualSplit:
         if self._quadratic is None or not known:
             return 1.0
         return self._quadratic.family_gain(slab, level) if self.terms.diffuses else 0.0
+
+    def spectral_gain(self, slab: ReconstructedSlab, level: float) -> float:
+        """What splits by frequencies gain over λ = 1 on a slab, relative to it, as its last node tells."""
+        known = self._quadratic is not None and slab.stop.node.acceleration is not None
+        return self._quadratic.spectral_gain(slab, level) if self._quadratic is not None and known else 0.0
 
     @property
     def unproved(self) -> tuple[str, ...]:
@@ -152,7 +168,9 @@ class ResidualSplit:
         velocity = self.equation.velocity if self.equation.linear else ()
         return any(datum.time_dependent for datum in (*velocity, self.equation.reaction))
 
-    def norms(self, slab: ReconstructedSlab, family: bool = True, level: float = 0.0) -> SlabNorms:
+    def norms(
+        self, slab: ReconstructedSlab, family: bool = True, level: float = 0.0, spectral: bool = True
+    ) -> SlabNorms:
         """Squared norms per cell, remainders, mean defect and growth rate of one slab.
 
         They come from residuals at the nodes where these carry accelerations and the errors of interpolation
@@ -166,6 +184,8 @@ class ResidualSplit:
             Whether all members of the flux family are wanted; with False all may count as λ = 1.
         level
             Error bound at the start of the slab: tells how much the parts of the residual matter.
+        spectral
+            Whether splits by frequencies are wanted.
         """
         temporal, rates = 0.0, np.zeros(3)
         combined: SlabNorms | None = None
@@ -173,7 +193,7 @@ class ResidualSplit:
             defect = TimeDefect(slab, self.scheme_grid, self._filter)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
-                norms = self._from_nodes(self._quadratic, slab, defect, family, level)
+                norms = self._from_nodes(self._quadratic, slab, defect, (family, spectral), level)
                 combined = replace(norms, rates=rates)
                 if norms.temporal <= self._allowance(norms, level):
                     return combined
@@ -200,9 +220,7 @@ class ResidualSplit:
         )
         if combined is None:
             return own
-        return min(
-            own, combined, key=lambda norms: norms.cost(level, self.problem.final_time) + norms.remainder
-        )
+        return min(own, combined, key=lambda norms: norms.after(level))
 
     def node_terms(self, node: NodeReconstruction) -> LinearTerms:
         """Terms of û and its rate of change at a node on all cells, built once."""
@@ -234,31 +252,17 @@ class ResidualSplit:
             return None
         rows = self.scheme_grid.cells[0]
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
-        cells = self.scheme_grid.cells
-        spectral = SpectralForm(self.grid, equation.diffusion, cells) if self._definite else None
+        spectral = None
+        if self._by_frequency:
+            spectral = SpectralForm(self.grid, equation.diffusion, self.scheme_grid.cells)
         return QuadraticSplit(evaluator, reconstruction, source, spectral, self.problem.final_time)
-
-    def _dissipative_growth(self) -> DissipativeGrowth | None:
-        """Rates that diffusion lowers: for scalar conservation laws whose c_f follows the slopes of û."""
-        slope, equation = self._growth_rate.slope, self.equation
-        conserved = equation.components == 1 and equation.reaction.is_zero
-        if slope is None or not conserved or not self._definite:
-            return None
-        limit = tuple(REACH * count for count in self.scheme_grid.cells)
-        return DissipativeGrowth(
-            self._growth_rate, *slope, equation.diffusion, self.problem.final_time, limit
-        )
-
-    @property
-    def _definite(self) -> bool:
-        return bool(np.linalg.eigvalsh(self.equation.diffusion)[0] > 0.0)
 
     def _from_nodes(
         self,
         quadratic: QuadraticSplit,
         slab: ReconstructedSlab,
         defect: TimeDefect,
-        family: bool,
+        wanted: tuple[bool, bool],
         level: float,
     ) -> SlabNorms:
         facts = quadratic.facts(slab.nodes)
@@ -272,9 +276,8 @@ class ResidualSplit:
         if self._dissipative is not None:
             dissipative = self._dissipative.rates(slab.time, growth, *slow)
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
-        norms = quadratic.norms(
-            slab, round_off, growth, pieces, family and self.terms.diffuses, True, dissipative
-        )
+        family, spectral = wanted[0] and self.terms.diffuses, wanted[1] or dissipative is not None
+        norms = quadratic.norms(slab, round_off, growth, pieces, family, spectral, dissipative)
         return norms.with_temporal(*quadratic.temporal(slab, defect, self._allowance(norms, level)))
 
     def _slow_modes(

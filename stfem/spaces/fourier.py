@@ -41,21 +41,22 @@ def fourier_coefficients(
         For n_i = −highest … highest, but from 0 in the last direction: c_{−n} is the conjugate of c_n.
     """
     dim, cells = grid.dim, grid.cells
-    spectrum = scipy.fft.fftn(fields.reshape(*fields.shape[:-1], *cells), axes=range(-dim, 0))
+    leading, count = fields.shape[:-2], fields.shape[-2]
+    spectrum = scipy.fft.fftn(fields.reshape(-1, count, *cells), axes=range(-dim, 0))
     ranges = [frequencies(n, last=i == dim - 1) for i, n in enumerate(highest)]
     # one mode after the other: the frequencies are many times the cells
-    total = np.zeros((*fields.shape[:-2], *(len(n) for n in ranges)), dtype=np.complex128)
+    total = np.zeros((len(spectrum), *(len(n) for n in ranges)), dtype=np.complex128)
     places = np.ix_(*(n % count for n, count in zip(ranges, cells, strict=True)))
     moments = [
         _moments(int(modes[i].max()), highest[i], cells[i])[:, -len(n) :] for i, n in enumerate(ranges)
     ]
     for m, degrees in enumerate(modes.T):
-        term = spectrum[(..., m, *(slice(None),) * dim)][(..., *places)]
+        term = np.stack([entry[places] for entry in spectrum[:, m]])
         for i, degree in enumerate(degrees):
             term *= moments[i][degree].reshape(-1, *(1,) * (dim - 1 - i))
         total += term
     total *= grid.cell_measure / np.sqrt(grid.measure)
-    return total
+    return total.reshape(*leading, *total.shape[1:])
 
 
 def frequencies(highest: int, last: bool) -> NDArray[np.intp]:
