@@ -9,6 +9,7 @@ import numpy as np
 
 from stfem.residual.dissipation import DissipativeRates
 from stfem.residual.joint import JointDual
+from stfem.residual.levels import ResidualLevels
 from stfem.residual.spectral import SplitSpectrum
 from stfem.spaces.stencil import Array
 
@@ -60,6 +61,10 @@ class SlabNorms:
         Rates that diffusion lowers, where they are known.
     joint
         Costs in the dual norm of growth and dissipation together, where they are known.
+    levels
+        The residual by scales, where it may be measured in a dual norm for L¹.
+    expansion
+        L of the dual problem in L¹, in 1/time; infinite where it is not known.
     """
 
     start: float
@@ -80,6 +85,8 @@ class SlabNorms:
     spectrum: SplitSpectrum | None = None
     dissipative: DissipativeRates | None = None
     joint: JointDual | None = None
+    levels: ResidualLevels | None = None
+    expansion: float = np.inf
 
     @property
     def duration(self) -> float:

@@ -25,6 +25,7 @@ from stfem.residual.dissipation import DissipativeRates
 from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.interpolation import InterpolationError, TimeDefect
 from stfem.residual.joint import JointDual, joint_dual
+from stfem.residual.levels import residual_levels
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
 from stfem.residual.norms import FLUX_FAMILY, SlabNorms
 from stfem.residual.spectral import SpectralForm, SplitSpectrum
@@ -65,6 +66,7 @@ class QuadraticSplit:
         spectral: SpectralForm | None = None,
         final_time: float = 1.0,
     ) -> None:
+        self._diffusion = evaluator.diffusion
         self._evaluator, self._grid = evaluator, evaluator.grid
         self.reconstruction, self._norms = reconstruction, reconstruction.norms
         self._source, self._spectral, self._final_time = source, spectral, final_time
@@ -260,6 +262,11 @@ class QuadraticSplit:
         shape = self._grid.cells
         operations = 64.0 + self._evaluator.points**self._grid.dim  # sums over pairs and modes
         spectrum = self._spectrum(slab, grams, whole) if spectral else None
+        levels = None
+        if self._spectral is not None:
+            cells = scale * np.maximum(whole.cells, 0.0).reshape(self._grid.cells)
+            of_whole = (modes @ self._forms[0].means(nodes)).reshape(-1, *self._grid.cells)
+            levels = residual_levels(cells, of_whole, self._grid, self._diffusion, duration)
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
@@ -276,6 +283,7 @@ class QuadraticSplit:
             pieces=scale * totals,
             spectrum=spectrum,
             dissipative=dissipative,
+            levels=levels,
             joint=self._joint(slab, pieces, whole, spectrum, dissipative),
         )
 

@@ -23,6 +23,7 @@ from stfem.reconstruction import (
     combine,
 )
 from stfem.residual.dissipation import DissipativeGrowth, definite
+from stfem.residual.expansion import Expansion
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
@@ -97,6 +98,7 @@ class ResidualSplit:
         self.scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
         limit = tuple(REACH * count for count in self.scheme_grid.cells)
+        self._expansion = Expansion.of(self.problem, self._growth_rate)
         self._dissipative = (
             DissipativeGrowth.of(self.problem, self._growth_rate, limit) if self._by_frequency else None
         )
@@ -187,6 +189,12 @@ class ResidualSplit:
         spectral
             Whether splits by frequencies are wanted.
         """
+        found = self._norms(slab, family, level, spectral)
+        if self._expansion is None:
+            return found
+        return replace(found, expansion=self._expansion.on(slab.time))
+
+    def _norms(self, slab: ReconstructedSlab, family: bool, level: float, spectral: bool) -> SlabNorms:
         temporal, rates = 0.0, np.zeros(3)
         combined: SlabNorms | None = None
         if all(entry.node.acceleration is not None for entry in slab.nodes):
