@@ -1,4 +1,4 @@
-"""The residual by scales, for a dual norm in L¹ (N10): what varies on cells, and means over cells, smoothed."""
+"""The residual by scales, for a dual norm in L¹ (N10): what varies on cells, and smoothed means of cells."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ def diagonal_bound(matrix: Array) -> Array:
 
 
 def two_point_flux(means: Array, grid: TensorGrid, weights: Array) -> list[Array]:
-    """Normal components on the lower faces of the flux F, linear on every cell, with ∇·F = means − their mean.
+    """F·n on the lower faces of cells, F_i linear in x_i on every cell, with ∇·F = means − their mean.
 
-    F_i = d_i (φ_K − φ_{K−e_i})/h_i with the potential of Σ_i d_i (φ_{K+e_i} − 2φ_K + φ_{K−e_i})/h_i² = r_K, by
-    FFT.
+    F_i = d_i (φ_K − φ_{K−e_i})/h_i with the potential of Σ_i d_i (φ_{K+e_i} − 2φ_K + φ_{K−e_i})/h_i² = r_K,
+    by FFT.
 
     Parameters
     ----------
