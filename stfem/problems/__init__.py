@@ -22,6 +22,13 @@ from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
 from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
 from stfem.problems.problem import Problem
+from stfem.problems.stationary import StationaryProblem
+from stfem.problems.stationary_layers import (
+    hemker_cylinder,
+    interior_layer,
+    rotating_corner,
+    stationary_layer,
+)
 
 __all__ = [
     "CATALOGUE",
@@ -35,6 +42,7 @@ __all__ = [
     "Problem",
     "Region",
     "Robin",
+    "StationaryProblem",
     "TotalFlux",
     "Torus",
     "UnsupportedDomainError",
@@ -42,13 +50,17 @@ __all__ = [
     "cellular_flow",
     "corner_layers",
     "diffusive_p_system",
+    "hemker_cylinder",
+    "interior_layer",
     "leaving_pulse",
     "linear_advection_diffusion",
     "moving_front",
     "outflow_layer",
     "robin_outflow",
+    "rotating_corner",
     "rotating_pulse",
     "sheared_pulse",
+    "stationary_layer",
     "transient_wave",
     "variable_coefficients",
     "viscous_burgers",
