@@ -72,8 +72,8 @@ def l2_bound(a: float, p: float, coercivity: Coercivity) -> StationaryBound:
 
         ‖e‖ ≤ ( a + √(a² + κp²/θ) ) / (2κ) .
 
-    Testing with ωe, ω = exp(−γ(b·x/|b|² − min)), constant b and D, adds ½(D∇ω − bω)·∇(e²), so that the same
-    holds in the norm with weight ω, θ = 1, for
+    Testing with ωe, ω = exp(−γ(b·x/|b|² − min)), b and D constant, gives the same in the norm with weight ω
+    and θ = 1 (T5.6), for
 
         κ = c_0 + ½γ − ½γ²s,   a + γ√s p instead of a,   s = bᵀDb/|b|⁴,   ‖e‖ ≤ e^{γτ/2}‖e‖_ω :
 

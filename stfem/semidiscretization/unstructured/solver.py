@@ -32,7 +32,7 @@ class SolveError(ArithmeticError):
 
 
 class Solves(Protocol):
-    """A matrix that systems are solved with."""
+    """A matrix that is ready for solves."""
 
     def solve(self, rhs: Vector, /) -> Vector:
         """x with A x = rhs."""
