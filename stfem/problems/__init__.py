@@ -14,7 +14,7 @@ from stfem.problems.bounded_waves import (
     transient_wave,
     variable_coefficients,
 )
-from stfem.problems.catalogue import CATALOGUE
+from stfem.problems.catalogue import BOUNDED, CATALOGUE, STATIONARY
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Robin, TotalFlux
 from stfem.problems.domain import Region, Torus, UnsupportedDomainError
@@ -31,7 +31,9 @@ from stfem.problems.stationary_layers import (
 )
 
 __all__ = [
+    "BOUNDED",
     "CATALOGUE",
+    "STATIONARY",
     "Box",
     "Condition",
     "Dirichlet",

@@ -1,9 +1,12 @@
 """Problems without time: what they refuse, and a catalogue that solves its equations."""
 
+import inspect
+
 import numpy as np
 import pytest
 
 import stfem
+from stfem import problems
 from stfem.data import cosine
 from stfem.equations import AdvectionDiffusion
 from stfem.meshes.unstructured import from_skfem
@@ -124,6 +127,16 @@ def test_mesh_around_disc():
         assert 72.0 - np.pi < area < 72.0 - np.pi + 0.5 / n**2
     with pytest.raises(ValueError, match="cells: expected a number of cells"):
         mesh_around_disc(0)
+
+
+def test_catalogues_hold_every_problem_once():
+    names = [*problems.CATALOGUE, *problems.BOUNDED, *problems.STATIONARY]
+    factories = {name for name in problems.__all__ if inspect.isfunction(getattr(problems, name))}
+    assert sorted(names) == sorted(factories)
+    for factory in problems.BOUNDED.values():
+        assert isinstance(factory(eps=0.1), stfem.Problem)
+    for factory in problems.STATIONARY.values():
+        assert isinstance(factory(eps=0.1), stfem.StationaryProblem)
 
 
 def test_notch_of_the_l_shape():
