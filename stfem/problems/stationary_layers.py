@@ -27,17 +27,22 @@ _TERMS, _TINY = 40, 1e-300
 
 
 def interior_layer(
-    eps: float = 1e-4, angle: float = math.pi / 6.0, reaction: float = 1.0, mesh: Any = None
+    eps: float = 1e-4,
+    angle: float = math.pi / 6.0,
+    reaction: float = 1.0,
+    upstream: float = 0.0,
+    mesh: Any = None,
 ) -> StationaryProblem:
     """A step of the values where the flow enters becomes a layer inside, of width √ε along the flow.
 
-    With coordinates (s, n) along and across b = (cos φ, sin φ) from the point (0, ¼), polar there (r, θ),
+    With coordinates (s, n) along and across b = (cos φ, sin φ) from the point δ before (0, ¼), polar (r, θ),
 
         u = ½ e^{μs} erfc( √(κr/ε) sin ½θ ),   κ = √(1 + 4εc),   μ = (1 − κ)/(2ε) on (0, 1)²,   g = 0
 
     with the values of u given on the boundary. It solves the equation itself, not only its parabolic
-    approximation; upstream of the point u jumps, and on the side x = 0 it is a step of width ε. For ε = 0 it
-    is e^{−cs} where n < 0, and 0 elsewhere.
+    approximation; before the point u jumps. On the side x = 0 it is a step of width ε with a gradient like
+    r^{−1/2} for δ = 0, and a smooth one of width √(δε) otherwise. For ε = 0 it is e^{−cs} where n < 0, and 0
+    elsewhere.
 
     Parameters
     ----------
@@ -47,6 +52,8 @@ def interior_layer(
         φ from 0 to 1.3, the direction of the flow.
     reaction : float
         c ≥ 0, 1/time.
+    upstream : float
+        δ ≥ 0, length.
     mesh : skfem.Mesh, optional
         Mesh of the unit square; without one the domain is a `Box`.
 
@@ -58,12 +65,13 @@ def interior_layer(
     eps = checked_eps(eps)
     angle = checked_number("angle", angle, "an angle", 0.0, 1.3)
     c = checked_number("reaction", reaction, "a reaction", 0.0)
+    upstream = checked_number("upstream", upstream, "a distance", 0.0)
     b = np.array([math.cos(angle), math.sin(angle)])
     root = math.sqrt(1.0 + 4.0 * eps * c)
     mu = -2.0 * c / (1.0 + root)
 
     def turned(x: Array) -> tuple[Array, Array]:
-        return b[0] * x[0] + b[1] * (x[1] - 0.25), -b[1] * x[0] + b[0] * (x[1] - 0.25)
+        return upstream + b[0] * x[0] + b[1] * (x[1] - 0.25), -b[1] * x[0] + b[0] * (x[1] - 0.25)
 
     def scaled(along: Array, across: Array) -> tuple[Array, Array]:
         """√r cos ½θ and √r sin ½θ."""
@@ -234,29 +242,33 @@ def hemker_cylinder(eps: float = 0.1, cells: int = 8, mesh: Any = None) -> Stati
         # I_n(k)/K_n(k) with both scaled: the factor e^{2k} goes to the exponential below
         weights = signs * ive(orders, k) / kve(orders, k)
 
-    def parts(x: Array) -> tuple[Array, Array, Array]:
-        """r, θ and the factor e^{k(x − r + 2)}."""
-        r = np.hypot(*x)
+    def sums(x: Array, slopes: bool) -> tuple[Array, Array, Array]:
+        """The series and, where asked for, its derivatives in r and θ, without e^{kx}."""
+        r, theta = np.hypot(*x), np.arctan2(x[1], x[0])
+        value, radial, angular = (np.zeros_like(r) for _ in range(3))
+        before, now = kve(1, k * r), kve(0, k * r)
+        for n, weight in enumerate(weights):
+            after = before + 2.0 * n / (k * r) * now  # K_{n+1} = K_{n−1} + (2n/z) K_n
+            wave = weight * np.cos(n * theta)
+            value += wave * now
+            if slopes:
+                radial -= 0.5 * k * wave * (before + after)  # 2K_n' = −K_{n−1} − K_{n+1}
+                angular -= n * weight * np.sin(n * theta) * now
+            before, now = now, after
         with np.errstate(under="ignore"):
-            return r, np.arctan2(x[1], x[0]), np.exp(k * (x[0] - r + 2.0))
-
-    def radial(r: Array, shift: int = 0) -> Array:
-        """K_{n + shift}(kr), scaled, of all orders."""
-        return np.asarray(kve(np.abs(orders + shift).reshape((-1,) + (1,) * r.ndim), k * r))
+            scale = np.exp(k * (x[0] - r + 2.0))
+        return scale * value, scale * radial, scale * angular
 
     def exact(x: Array, t: float = 0.0) -> Array:
-        r, theta, scale = parts(x)
-        waves = np.cos(np.multiply.outer(orders, theta))
-        return np.asarray(scale * np.tensordot(weights, radial(r) * waves, 1))
+        return sums(x, False)[0]
 
     def gradient(x: Array) -> Array:
-        r, theta, scale = parts(x)
-        angles = np.multiply.outer(orders, theta)
-        steep = -0.5 * k * (radial(r, 1) + radial(r, -1))
-        along = scale * np.tensordot(weights, steep * np.cos(angles), 1)
-        around = -scale * np.tensordot(weights * orders, radial(r) * np.sin(angles), 1) / r
-        c, s = np.cos(theta), np.sin(theta)
-        return np.stack([k * exact(x) + c * along - s * around, s * along + c * around])
+        value, radial, angular = sums(x, True)
+        r = np.hypot(*x)
+        along, across = x[0] / r, x[1] / r
+        return np.stack(
+            [k * value + along * radial - across / r * angular, across * radial + along / r * angular]
+        )
 
     domain = Domain(mesh_around_disc(cells) if mesh is None else mesh, Dirichlet(exact))
     equation = AdvectionDiffusion((1.0, 0.0), eps)

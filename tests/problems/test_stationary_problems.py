@@ -61,6 +61,7 @@ def defect(problem, x, step=1e-3):
     [
         (interior_layer(0.3), inside()),
         (interior_layer(0.1, angle=1.0, reaction=0.0), inside()),
+        (interior_layer(0.02, upstream=0.3), inside()),
         (stationary_layer(0.3, reaction=2.0), inside()),
         (rotating_corner(0.2, mesh=None), in_l_shape()),
         (rotating_corner(0.0, reaction=0.0), in_l_shape()),
