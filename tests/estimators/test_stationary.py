@@ -264,3 +264,12 @@ def test_signature_and_text():
     assert estimate.facts["signature"] == solution.signature
     assert "algebraic" in str(estimate)
     assert estimate.to_dict()["effectivity"] >= 1.0
+
+
+def test_pictures_and_files(tmp_path):
+    estimate = stfem.estimate(stfem.solve_stationary(wave(1e-2, n=4), degree=1))
+    loaded = stfem.Estimate.load(estimate.save(tmp_path / "estimate.npz"))
+    assert loaded.bound == estimate.bound
+    assert np.array_equal(loaded.indicators_sq, estimate.indicators_sq)
+    with pytest.raises(ValueError, match="expected one of a problem in time, got one without history"):
+        estimate.plot()
