@@ -175,7 +175,7 @@ class _OneRule:
         self._choose(norms)
 
     def _choose(self, norms: tuple[SlabNorms, ...]) -> None:
-        pairs = [(entry.alpha(0.0), float(np.sqrt(entry.flux_total(0.0)))) for entry in norms]
+        pairs = [(float(entry.alpha(0.0)), float(np.sqrt(entry.flux_total(0.0)))) for entry in norms]
         bounds = [l2_bound(a, p, self._coercivity) for a, p in pairs]
         best = int(np.argmin([bound.value for bound in bounds]))
         self._norms, self._pair, self._l2 = norms[best], pairs[best], bounds[best]
