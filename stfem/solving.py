@@ -76,7 +76,8 @@ def solve(
         Fraction of the linear stability limit, 0.8 by default (dimensionless); not together with ``dt``.
     stepper
         Time stepping; by default explicit of order ≥ 2q + 1, implicit–explicit where diffusion would limit an
-        explicit step below a quarter of the convective one.
+        explicit step below a quarter of the convective one, or below ``dt``; on a `Box` or `Domain` Radau IIA
+        for a ``dt`` that would be unstable with both.
     flux, penalty
         Numerical fluxes.
     initial_correction
@@ -101,7 +102,7 @@ def solve(
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
     nodes = _stream(solution, progress)
     kept = tuple(nodes) if history else None
-    last = kept[-1] if kept else _last(nodes)
+    last = kept[-1] if kept else deque(nodes, maxlen=1).pop()
     return replace(solution, values=last.values, stored=kept)
 
 
@@ -258,8 +259,9 @@ def _prepare(
         semi.transport_spectrum,
         (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
         semi.reaction_rate,
+        hasattr(semi, "linearise"),
     )
-    chosen = stepper if stepper is not None else limits.default_stepper()
+    chosen = stepper if stepper is not None else limits.default_stepper(dt)
     initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
         initial = projection
@@ -344,7 +346,3 @@ def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
     semi, final_time = solution.semidiscretization, solution.problem.final_time
     nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
     return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes
-
-
-def _last(nodes: Iterator[Node]) -> Node:
-    return deque(nodes, maxlen=1).pop()
