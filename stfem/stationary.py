@@ -16,6 +16,7 @@ from stfem.semidiscretization import (
     UnstructuredSemidiscretization,
     steady_state,
 )
+from stfem.spaces.mesh_field import MeshField
 from stfem.spaces.stencil import Array
 
 __all__ = ["StationarySolution", "solve_stationary"]
@@ -60,8 +61,12 @@ class StationarySolution:
 
         On a facet the value is that of one of its cells; points outside of the mesh are a ValueError.
         """
-        values = self.semidiscretization.evaluate(self.values, np.asarray(x, dtype=float))
-        return values[0] if self.problem.equation.components == 1 else values
+        return self.field(x)
+
+    @property
+    def field(self) -> MeshField:
+        """u_h as a piecewise polynomial on its cells."""
+        return MeshField(self.semidiscretization.space, self.values)
 
     def estimate(self, estimator: object = None) -> Estimate:
         """Bounds of the error, see `stfem.estimate`."""
