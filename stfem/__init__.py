@@ -10,15 +10,17 @@ from stfem.problems import (
     Outflow,
     Problem,
     Robin,
+    StationaryProblem,
     Torus,
     TotalFlux,
     UnsupportedDomainError,
 )
 from stfem.provenance import installed_version
 from stfem.reconstruction import Hermite, Siac
-from stfem.semidiscretization import EquationProjection, SolveError
+from stfem.semidiscretization import EquationProjection, Gmres, SolveError, UnfinishedSolveWarning
 from stfem.solution import Solution
 from stfem.solving import Certificate, certify, estimate, solve
+from stfem.stationary import StationarySolution, solve_stationary
 from stfem.timestepping import NonFiniteError
 
 __version__ = installed_version()
@@ -30,6 +32,7 @@ __all__ = [
     "Domain",
     "EquationProjection",
     "Estimate",
+    "Gmres",
     "Hermite",
     "MeshEstimator",
     "Neumann",
@@ -41,8 +44,11 @@ __all__ = [
     "Solution",
     "SolveError",
     "SplitEstimator",
+    "StationaryProblem",
+    "StationarySolution",
     "Torus",
     "TotalFlux",
+    "UnfinishedSolveWarning",
     "UnsupportedDomainError",
     "certify",
     "data",
@@ -54,6 +60,7 @@ __all__ = [
     "problems",
     "reconstruction",
     "solve",
+    "solve_stationary",
     "studies",
     "timestepping",
 ]

@@ -14,7 +14,7 @@ from stfem.problems.bounded_waves import (
     transient_wave,
     variable_coefficients,
 )
-from stfem.problems.catalogue import CATALOGUE
+from stfem.problems.catalogue import BOUNDED, CATALOGUE, STATIONARY
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Robin, TotalFlux
 from stfem.problems.domain import Region, Torus, UnsupportedDomainError
@@ -22,9 +22,18 @@ from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
 from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
 from stfem.problems.problem import Problem
+from stfem.problems.stationary import StationaryProblem
+from stfem.problems.stationary_layers import (
+    hemker_cylinder,
+    interior_layer,
+    rotating_corner,
+    stationary_layer,
+)
 
 __all__ = [
+    "BOUNDED",
     "CATALOGUE",
+    "STATIONARY",
     "Box",
     "Condition",
     "Dirichlet",
@@ -35,6 +44,7 @@ __all__ = [
     "Problem",
     "Region",
     "Robin",
+    "StationaryProblem",
     "TotalFlux",
     "Torus",
     "UnsupportedDomainError",
@@ -42,13 +52,17 @@ __all__ = [
     "cellular_flow",
     "corner_layers",
     "diffusive_p_system",
+    "hemker_cylinder",
+    "interior_layer",
     "leaving_pulse",
     "linear_advection_diffusion",
     "moving_front",
     "outflow_layer",
     "robin_outflow",
+    "rotating_corner",
     "rotating_pulse",
     "sheared_pulse",
+    "stationary_layer",
     "transient_wave",
     "variable_coefficients",
     "viscous_burgers",
