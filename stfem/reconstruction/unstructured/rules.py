@@ -95,7 +95,7 @@ class TwoStage:
     ) -> BoundTwoStage:
         """Operators for one mesh and degree."""
         local = self.first.bind(semidiscretization, lifted)
-        return BoundTwoStage(local, semidiscretization.problem, memory=self.memory)
+        return BoundTwoStage(local, semidiscretization.problem, memory=self.memory, lifted=lifted)
 
 
 @dataclass(frozen=True)
@@ -114,4 +114,4 @@ class TwoStageMixed:
     ) -> BoundTwoStageMixed:
         """Operators for one mesh and degree."""
         local = self.first.bind(semidiscretization, lifted)
-        return BoundTwoStageMixed(local, semidiscretization.problem, memory=self.memory)
+        return BoundTwoStageMixed(local, semidiscretization.problem, memory=self.memory, lifted=lifted)
