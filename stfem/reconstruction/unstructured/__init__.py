@@ -14,6 +14,8 @@ from stfem.reconstruction.unstructured.node import (
     mesh_slabs,
 )
 from stfem.reconstruction.unstructured.oscillation import BoundaryOscillation
+from stfem.reconstruction.unstructured.relaxation import FluxRelaxation
+from stfem.reconstruction.unstructured.relaxed import RelaxedFlux
 from stfem.reconstruction.unstructured.rules import (
     Averaging,
     MeshRule,
@@ -30,6 +32,7 @@ __all__ = [
     "BoundaryOscillation",
     "BoundaryValues",
     "FluxRecovery",
+    "FluxRelaxation",
     "LocalReconstruction",
     "MeshNode",
     "MeshReconstruction",
@@ -37,6 +40,7 @@ __all__ = [
     "MeshSlab",
     "NodalReconstruction",
     "OutflowLift",
+    "RelaxedFlux",
     "SchemeFluxes",
     "TimeInterpolant",
     "TwoStage",
