@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -284,7 +285,7 @@ def orders(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for degree in dict.fromkeys(row["degree"] for row in rows):
         own = [row for row in rows if row["degree"] == degree]
         grids = sorted({row["cells"] for row in own})
-        for pair in zip(grids, grids[1:], strict=False):
+        for pair in pairwise(grids):
             line: dict[str, Any] = {"q": degree, "n": f"{pair[0]} → {pair[1]}"}
             for eps in dict.fromkeys(row["eps"] for row in own):
                 order = order_of_best([row for row in own if row["eps"] == eps], list(pair))

@@ -23,8 +23,8 @@ class RelaxedFlux:
     """A local reconstruction with one more flux d_R, made from d_A by local least squares.
 
     d_A has the divergence of the scheme, which is good, but d_A − D∇u is of order q only for u_h of degree
-    q; d_B − D∇u is of order q + 1 for û of degree q + 1, with a divergence one order worse. d_R has the merits
-    of both, see `FluxRelaxation`: the wanted divergence is that for which nothing remains of the residual,
+    q; d_B − D∇u is of order q + 1 for û of degree q + 1, with a divergence one order worse. d_R has the
+    merits of both, see `FluxRelaxation`: the wanted divergence leaves nothing of the residual,
 
         f = ∂_tû + ∇·(bû) + cû − g,      for the rates, as ∂_ttû is not known,   ∇·(b∂_tû − h̃' + d_A'),
 
