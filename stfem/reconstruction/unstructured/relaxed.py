@@ -19,7 +19,7 @@ __all__ = ["RelaxedFlux", "seen_by_cells"]
 _PECLET = 30.0
 
 
-class RelaxedFlux:
+class RelaxedFlux(LocalReconstruction):
     """A local reconstruction with one more flux d_R, made from d_A by local least squares.
 
     d_A has the divergence of the scheme, which is good, but d_A − D∇u is of order q only for u_h of degree
@@ -42,48 +42,56 @@ class RelaxedFlux:
         Local reconstruction with the fluxes of the scheme.
     problem
         Scalar and linear, D positive definite.
+
+    Raises
+    ------
+    ValueError
+        Without fluxes of a linear scheme.
     """
 
     def __init__(self, first: LocalReconstruction, problem: Problem) -> None:
-        self.first, self.problem = first, problem
-        self.per_node, self.space, self.target = first.per_node, first.space, first.target
-        self.convective_space = first.convective_space
-        if first.convective_space is None:
-            raise ValueError("first: expected a reconstruction with the fluxes of a scheme, got one without")
+        vars(self).update(vars(first))  # the same operators, nothing made twice
+        if first.convective_space is None or not problem.equation.linear:
+            raise ValueError(
+                "first: expected the fluxes of a linear scheme, got "
+                + ("none" if first.convective_space is None else f"those of {problem.equation!r}")
+            )
+        self.problem, mesh = problem, first.space.mesh
         self._relaxation = FluxRelaxation(
             first.convective_space, first.target, first.diffusion, first.insulated
         )
-        self._order = 2 * first.target.degree + 2
-        self._parameters = self.space.mesh.reference.on_facet.quadrature(self._order)[0]
-        self._kept_flow: Array | None = None
         self._points = self._relaxation.points
-        self._x = self.space.mesh.points(self._points)
+        self._x = mesh.points(self._points)
         self._x.flags.writeable = False
+        self._order = 2 * first.target.degree + 2
+        self._parameters = mesh.reference.on_facet.quadrature(self._order)[0]
+        self._kept_flow: Array | None = None
 
     @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
         """Of d_A, d_B and d_R."""
-        return (*self.first.diffusive_spaces, self._relaxation.space)
+        return (*super().diffusive_spaces, self._relaxation.space)
 
     def at_node(self, node: Node) -> MeshNode:
-        """û and fluxes at one node."""
-        first = self.first.at_node(node)
-        wanted = np.stack([self._wanted(first), self._wanted_rate(first)])[:, 0]
-        relaxed = self._relaxation(self._start(first), first.state[:, 0], wanted)
+        first = super().at_node(node)
+        taken = len(first.diffusive[0])
+        wanted = [self._wanted(first), self._wanted_rate(first)] if taken == 2 else [self._wanted(first)]
+        relaxed = self._relaxation(self._start(first), first.state[:taken, 0], np.concatenate(wanted))
         return MeshNode(node, first.state, (*first.diffusive, relaxed[:, None]), first.convective)
 
     def _start(self, first: MeshNode) -> Array:
         """Facet moments of d_A + bû − h̃; of d_A where the normal flux is given."""
-        scheme = first.diffusive[0][:, 0]
         if first.convective is None:
-            return self._relaxation.facet_moments(scheme)
+            raise ValueError("first: expected h̃, got none")
+        scheme, own = first.diffusive[0][:, 0], self._relaxation.space
         moments = self._relaxation.facet_moments(scheme - first.convective[:, 0])
-        own, mesh = self._relaxation.space, self.space.mesh
-        traces = self.target.traces(first.state[:, 0], 0, self._parameters, np.arange(mesh.facets.count))
-        carried = own.facet_moments(self._flow(first.time) * traces, self._order)
-        result = moments.reshape(carried.shape) + carried
-        if self.first.insulated is not None:
-            result[:, :, self.first.insulated] = 0.0
+        state, mesh = first.state[: len(scheme), 0], self.space.mesh
+        traces = self.target.traces(state, 0, self._parameters, np.arange(mesh.facets.count))
+        result = own.facet_moments(self._flow(first.time) * traces, self._order)
+        result += moments.reshape(result.shape)
+        if self.insulated is not None:
+            given = self._relaxation.facet_moments(scheme).reshape(result.shape)
+            result[:, :, self.insulated] = given[:, :, self.insulated]
         return result.reshape(moments.shape)
 
     def _flow(self, t: float) -> Array:
@@ -125,10 +133,10 @@ class RelaxedFlux:
 
 
 def seen_by_cells(mesh: UnstructuredMesh, equation: Equation, diffusion: Array) -> bool:
-    """Whether the smallest eigenvalue of D is at least h|b|/30 in some cell, at the initial time."""
+    """Whether f = bu and, at the initial time and in some cell, the smallest eigenvalue of D is ≥ h|b|/30."""
     smallest = np.linalg.eigvalsh(np.moveaxis(diffusion, -1, 0))[:, 0]
-    if not np.any(smallest > 0.0):
+    if not equation.linear or not smallest.min() > 0.0:
         return False
     x = mesh.points(mesh.reference.vertices)
     speed = np.sqrt(sum(np.broadcast_to(b(x, 0.0), x.shape[1:]) ** 2 for b in equation.velocity)).max(axis=0)
-    return bool(smallest.min() > 0.0 and np.any(speed * mesh.cell_diameters <= _PECLET * smallest))
+    return bool(np.any(speed * mesh.cell_diameters <= _PECLET * smallest))

@@ -38,7 +38,7 @@ class LocalRule(ABC):
 
     def bind(
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
-    ) -> LocalReconstruction | RelaxedFlux:
+    ) -> LocalReconstruction:
         """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
         local, equation = self.local(semidiscretization, lifted), semidiscretization.problem.equation
         if seen_by_cells(semidiscretization.mesh, equation, local.diffusion):
