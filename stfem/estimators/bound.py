@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -83,6 +84,21 @@ class BoundState:
         total = self.l1 + norms.integral_l1(self.measure)
         self.l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * total))
         return choice
+
+    def moved(self, distance: float) -> BoundState:
+        """The state after û is replaced by another field at a distance in L²: √y⁺ ≤ √y⁻ + distance (T4.8).
+
+        y + 2θ_E∫‖D^{1/2}∇e‖² and the terms of T4.3 grow accordingly, y by 2z·distance + distance².
+        """
+        result = copy(self)
+        result._work += 2.0 * self.final * distance + distance**2
+        result.final += distance
+        result.bound = max(self.bound, result.final)
+        result.hyperbolic += distance
+        result._energy = self._energy + distance
+        in_l1 = float(np.sqrt(self.measure)) * distance
+        result.l1, result.mean = self.l1 + in_l1, self.mean + in_l1
+        return result
 
     def _add_remainder(self, choices: Sequence[Choice], remainder: float, growth: float) -> Choice:
         """∫a ≤ ``remainder`` on top of the pieces of a slab, at any time in it; the choices in one."""

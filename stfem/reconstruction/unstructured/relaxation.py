@@ -1,4 +1,4 @@
-"""Relaxation of fluxes on patches: local least squares around the vertices, a few sweeps (T5)."""
+"""Relaxation of fluxes on patches: local least squares around the vertices, a few sweeps (T5.7)."""
 
 from __future__ import annotations
 

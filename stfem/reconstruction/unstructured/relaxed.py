@@ -1,4 +1,4 @@
-"""A third candidate for d̃: the scheme's flux relaxed towards D∇û on patches (T5), for ε ≳ hb/30."""
+"""A third candidate for d̃: the scheme's flux relaxed towards D∇û on patches (T5.7), for ε ≳ hb/30."""
 
 from __future__ import annotations
 
