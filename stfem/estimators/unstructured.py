@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import tee
 
 import numpy as np
 
-from stfem.estimators.bound import BoundState, Choice
+from stfem.estimators.bound import BoundState, Choice, cheapest
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
 from stfem.estimators.switching import switch
@@ -23,9 +23,9 @@ from stfem.reconstruction.unstructured import (
     OutflowLift,
     TimeInterpolant,
     VertexPatches,
+    is_mesh_rule,
     mesh_slabs,
 )
-from stfem.residual import SlabNorms
 from stfem.residual.unstructured import MeshResidual, integrated_exactly
 from stfem.semidiscretization import AnySemidiscretization, UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
@@ -79,22 +79,25 @@ class MeshEstimator:
 
     def __post_init__(self) -> None:
         rules: object = self.reconstructions
-        if not isinstance(rules, tuple) or not all(
-            isinstance(rule, MeshRule) and not isinstance(rule, type) for rule in rules
-        ):
+        if not isinstance(rules, tuple) or not all(is_mesh_rule(rule) for rule in rules):
             raise TypeError(f"reconstructions: expected a tuple of rules such as TwoStage(), got {rules!r}")
         if not rules:
             raise ValueError("reconstructions: expected at least one, got none")
         names: object = self.lifted
-        if isinstance(names, str):
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             raise TypeError(f"lifted: expected a tuple of names of boundaries, got {names!r}")
-        if self.spacing < 1:
-            raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
+        steps: object = self.spacing
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
+            raise TypeError(f"spacing: expected a whole number of steps per slab, got {steps!r}")
+        if steps < 1:
+            raise ValueError(f"spacing: expected at least 1 step per slab, got {steps}")
         if self.growth is not None:
             checked_number("growth", self.growth, "a growth rate 2μ", -LARGEST)
         if self.initial_error is not None:
             checked_number("initial_error", self.initial_error, "a bound of ‖u_0 − û(0)‖", 0.0)
 
+    # squares of values that are too large overflow, and the bound is then infinite
+    @np.errstate(over="ignore", invalid="ignore")
     def run(self, semidiscretization: AnySemidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history.
 
@@ -128,7 +131,7 @@ class MeshEstimator:
 def interpolant_of(reconstruction: MeshReconstruction, order: int) -> TimeInterpolant:
     """Interpolation in time for a time stepping of some order: Hermite where there are rates."""
     if reconstruction.per_node == 2:
-        return Hermite(max(5, order + 1 - order % 2))
+        return Hermite.for_order(order, least=5)
     return Lagrange(max(4, order))
 
 
@@ -258,6 +261,7 @@ class MeshPass:
                 square = np.einsum("imqc,ijc,jmqc->qc", slopes, self.residual.diffusion, slopes)
                 self.errors[1] += weight * slab.time.duration * float((self._weights * square).sum())
 
+    @np.errstate(over="ignore")
     def result(self) -> Estimate:
         """The estimate after the last slab."""
         if self.state is None or self.last is None:
@@ -337,12 +341,3 @@ def poincare_rate(residual: MeshResidual) -> float:
     lengths = np.ptp(mesh.vertices, axis=1)[bounded]
     smallest = float(np.linalg.eigvalsh(np.moveaxis(residual.diffusion, -1, 0)).min())
     return (1.0 - 1e-12) * max(smallest, 0.0) * float(np.pi**2 * (1.0 / lengths**2).sum())
-
-
-def cheapest(norms: Sequence[SlabNorms], level: float) -> tuple[SlabNorms, int]:
-    """The way with the smallest α + √(z² + β) (T4.2), and its number."""
-    costs = [
-        entry.alpha(0.0) + float(np.hypot(level, np.sqrt(0.5 * entry.flux_total(0.0)))) for entry in norms
-    ]
-    best = int(np.argmin(costs))
-    return norms[best], best

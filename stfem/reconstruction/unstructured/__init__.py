@@ -22,6 +22,7 @@ from stfem.reconstruction.unstructured.rules import (
     TwoStage,
     TwoStageMixed,
     VertexPatches,
+    is_mesh_rule,
 )
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 
@@ -47,6 +48,7 @@ __all__ = [
     "TwoStageMixed",
     "VertexPatches",
     "averaging",
+    "is_mesh_rule",
     "mesh_slabs",
     "minkowski",
     "vertex_patches",
