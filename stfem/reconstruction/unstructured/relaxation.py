@@ -28,7 +28,8 @@ class FluxRelaxation:
 
         ‖D^{-1/2}(d − D∇û)‖² + Σ_K h_K²/(π²λ_K) ‖f − ∇·d − mean‖²_K + L²/(π²λ) Σ_K ‖mean_K(f − ∇·d)‖²
 
-    with λ_K the smallest eigenvalue of D in K and λ that of all, L the size of the domain: what the flux and, by the inequalities of Poincaré, its divergence cost in a bound.
+    with λ_K the smallest eigenvalue of D in K and λ that of all, L the size of the domain: what
+    the flux and, by the inequalities of Poincaré, its divergence cost in a bound.
 
     The interior moments are eliminated cell by cell. With S_a the block, for the facets at a vertex a, of the
     matrix that is left for the facet moments, Σ_a S_a^{-1} is the preconditioner. Its eigenvalues reach up to
