@@ -1,4 +1,4 @@
-"""From one reconstruction to another between two slabs: the distance counts (T4.8)."""
+"""Choices slab by slab: the way to measure, and the reconstruction, where the distance counts (T4.8)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stfem.residual import SlabNorms
+
 if TYPE_CHECKING:
     from stfem.estimators.unstructured import MeshPass
 
-__all__ = ["switch"]
+__all__ = ["cheapest", "switch"]
+
+
+def cheapest(norms: Sequence[SlabNorms], level: float) -> tuple[SlabNorms, int]:
+    """The way with the smallest α + √(z² + β) (T4.2), and its number."""
+    costs = [
+        entry.alpha(0.0) + float(np.hypot(level, np.sqrt(0.5 * entry.flux_total(0.0)))) for entry in norms
+    ]
+    best = int(np.argmin(costs))
+    return norms[best], best
 
 
 def switch(passes: Sequence[MeshPass]) -> None:

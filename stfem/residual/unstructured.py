@@ -20,8 +20,9 @@ from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
-from stfem.residual.modal import ModalTerms, SourceModes
+from stfem.residual.modal import ModalTerms
 from stfem.residual.norms import UNDERFLOW, SlabNorms
+from stfem.residual.source import SourceModes
 from stfem.residual.ways import Terms, Way, lower_root, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss

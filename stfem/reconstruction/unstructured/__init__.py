@@ -5,6 +5,7 @@ from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import OutflowLift, minkowski
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import (
+    DiscreteSlab,
     LocalReconstruction,
     MeshNode,
     MeshReconstruction,
@@ -32,6 +33,7 @@ __all__ = [
     "BoundTwoStageMixed",
     "BoundaryOscillation",
     "BoundaryValues",
+    "DiscreteSlab",
     "FluxRecovery",
     "FluxRelaxation",
     "LocalReconstruction",
