@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -278,6 +279,21 @@ def order_of_best(group: list[dict[str, Any]], grids: list[int]) -> float | None
     return math.log(best[0] / best[1]) / math.log(grids[-1] / grids[-2]) if len(best) == 2 else None
 
 
+def orders(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One line per degree and two grids, one column per diffusion."""
+    lines = []
+    for degree in dict.fromkeys(row["degree"] for row in rows):
+        own = [row for row in rows if row["degree"] == degree]
+        grids = sorted({row["cells"] for row in own})
+        for pair in pairwise(grids):
+            line: dict[str, Any] = {"q": degree, "n": f"{pair[0]} → {pair[1]}"}
+            for eps in dict.fromkeys(row["eps"] for row in own):
+                order = order_of_best([row for row in own if row["eps"] == eps], list(pair))
+                line[f"ε = {eps:g}"] = f"{order:.2f}"
+            lines.append(line)
+    return lines
+
+
 def described(row: dict[str, Any]) -> str:
     """Which run it was."""
     return f"{row['reconstruction']} q={row['degree']} eps={row['eps']:g} n={row['cells']}"
@@ -289,6 +305,9 @@ def tables(rows: list[dict[str, Any]]) -> str:
     for name in dict.fromkeys(row["series"] for row in rows):
         own = [row for row in rows if row["series"] == name]
         lines += [f"*{SERIES[name].title}*", "", records.markdown(table(own)), ""]
+        found = orders(own)
+        if name == "wave" and found:
+            lines += ["Order of the smaller bound of two-stage and mixed:", "", records.markdown(found), ""]
         missed = failures(own, SERIES[name].parameters())
         lines += [f"{len(own)} runs, {len(missed)} miss a target{':' if missed else '.'}", ""]
         lines += [*(f"- {sentence}" for sentence in missed), *([""] if missed else [])]

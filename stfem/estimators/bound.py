@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -98,6 +99,23 @@ class BoundState:
         self.exponent += chosen
         self._advance_l1(norms, reaction_growth)
         return choice
+
+    def moved(self, distance: float) -> BoundState:
+        """The state after û is replaced by another field at a distance in L²: √y⁺ ≤ √y⁻ + distance (T4.8).
+
+        y + 2θ_E∫‖D^{1/2}∇e‖² and the terms of T4.3 grow accordingly, y by 2z·distance + distance².
+        """
+        result = copy(self)
+        result._work += 2.0 * self.final * distance + distance**2
+        result.final += distance
+        result.bound = max(self.bound, result.final)
+        result.hyperbolic += distance
+        result._energy = self._energy + distance
+        in_l1 = float(np.sqrt(self.measure)) * distance
+        result.mean = self.mean + in_l1
+        # by duality only one û is known; plain, as L¹ contracts
+        result._slabs, result._l1, result._l1_conserved = [*self._slabs], self._l1 + in_l1, False
+        return result
 
     def _advance_l1(self, norms: SlabNorms, reaction_growth: float) -> None:
         size = norms.integral_l1(self.measure)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import tee
 
@@ -12,6 +12,7 @@ from stfem.estimators.bound import BoundState, Choice
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
 from stfem.estimators.mesh_spacing import MeshSpacing
+from stfem.estimators.switching import cheapest, switch
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem, UnsupportedDomainError
 from stfem.problems.arguments import LARGEST, checked_number
@@ -26,7 +27,6 @@ from stfem.reconstruction.unstructured import (
     is_mesh_rule,
     mesh_slabs,
 )
-from stfem.residual import SlabNorms
 from stfem.residual.unstructured import MeshResidual, integrated_exactly
 from stfem.semidiscretization import AnySemidiscretization, UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
@@ -43,8 +43,9 @@ _ERROR_POINTS, _ERROR_ORDER = 5, 12
 class MeshEstimator:
     """Bound for linear scalar problems on unstructured meshes (T3–T5).
 
-    For Dirichlet conditions, outflow, and periodic sides. Of several reconstructions, which share the pass
-    over the nodes, the one with the smallest bound is returned.
+    For Dirichlet conditions, outflow, and periodic sides. Several reconstructions share the pass
+    over the nodes; at the end of every slab each may go on from the û of another, see
+    `stfem.estimators.switching`, and the smallest of their bounds is returned.
 
     Parameters
     ----------
@@ -126,12 +127,14 @@ class MeshEstimator:
         for one, interpolant, stream in zip(bound, interpolants, tee(selector, len(bound)), strict=True):
             lift = OutflowLift(problem, one.target, self.lifted) if self.lifted else None
             residual = MeshResidual(problem, one, self.growth, lift=lift)
-            passes.append(_Pass(problem, residual, lift, self.initial_error))
+            passes.append(MeshPass(problem, residual, lift, self.initial_error))
             slabs.append(mesh_slabs(map(one.at_node, stream), interpolant))
         decay_rate = poincare_rate(passes[0].residual)
         for slabs_now in zip(*slabs, strict=True):
             costs = [one.take(slab) for one, slab in zip(passes, slabs_now, strict=True)]
             selector.update(slabs_now, costs, decay_rate)
+            if not self.lifted:
+                switch(passes)
         return min((one.result() for one in passes), key=lambda estimate: estimate.bound)
 
 
@@ -169,13 +172,13 @@ def mesh_estimate(
         As in `MeshEstimator`.
     """
     residual = MeshResidual(problem, reconstruction, growth, lift=lift)
-    one = _Pass(problem, residual, lift, initial_error)
+    one = MeshPass(problem, residual, lift, initial_error)
     for slab in mesh_slabs(map(reconstruction.at_node, nodes), interpolant):
         one.take(slab)
     return one.result()
 
 
-class _Pass:
+class MeshPass:
     """One pass over the slabs."""
 
     def __init__(
@@ -192,9 +195,11 @@ class _Pass:
         size = self.reconstruction.target.mesh.size
         self.hyperbolic, self.parabolic = np.zeros(size), np.zeros(size)
         # ‖z‖ of the oscillation of boundary data: at any time, at the end of the last slab
-        self._missed, self._missed_end = 0.0, 0.0
+        self.missed, self.missed_end = 0.0, 0.0
         self.errors = np.zeros(2)  # sup ‖e‖², ∫‖D^{1/2}∇e‖²
         self.last: MeshSlab | None = None
+        # passes that this one went on from
+        self.switched: list[MeshPass] = []
         target = self.reconstruction.target
         self._points, weights = target.mesh.reference.quadrature(2 * target.degree + _ERROR_ORDER)
         self._x = target.mesh.points(self._points)
@@ -203,8 +208,8 @@ class _Pass:
     def take(self, slab: MeshSlab) -> float:
         """Advance the bound over one slab; what that adds to it, or its share of the run if that is more."""
         oscillation = self.residual.boundary.oscillation
-        start, self._missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
-        self._missed = max(self._missed, sup)
+        start, self.missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
+        self.missed = max(self.missed, sup)
         if self.state is None:
             initial = self._initial(slab.at(0.0, slab.state)) + start
             measure = float(self.reconstruction.target.mesh.cell_measures.sum())
@@ -271,11 +276,12 @@ class _Pass:
         history = dict(zip(("time", "bound", "alpha", "beta", "way"), columns, strict=True))
         final, gap = last.at(1.0, last.state), self._gap(last)
         known = self.problem.exact is not None and self._lift is None
-        width = state.final + self._layer(final) + self._missed_end
+        width = state.final + self._layer(final) + self.missed_end
         if np.any(last.stop.node.values):
             width += self.residual.underflow
         flux = float(self.residual.missed_flux_sq)
-        unproved = self.residual.unproved
+        residuals = [entry.residual for entry in (self, *self.switched)]
+        unproved = tuple(dict.fromkeys(sentence for entry in residuals for sentence in entry.unproved))
         start, order = self.problem.initial[0], 2 * self.reconstruction.target.degree + _ERROR_ORDER
         if self._initial_error is not None:
             unproved = (*unproved, f"‖u_0 − û(0)‖ ≤ {self._initial_error:g} is an argument, not checked")
@@ -283,9 +289,9 @@ class _Pass:
             count = self._points.shape[1]
             unproved = (*unproved, f"initial value integrated with {count} points per cell")
         return Estimate(
-            bound=state.bound + self._missed,
-            bound_final=state.final + self._missed_end,
-            bound_energy=state.energy + float(np.sqrt(self._missed**2 + flux)),
+            bound=state.bound + self.missed,
+            bound_final=state.final + self.missed_end,
+            bound_energy=state.energy + float(np.sqrt(self.missed**2 + flux)),
             bound_l1=None,
             enclosure=(max(0.0, gap - width), gap + width),
             parts={
@@ -307,6 +313,7 @@ class _Pass:
             history=history,
             facts={
                 "slabs": len(self.rows),
+                "switches": len(self.switched),
                 "cells": self.reconstruction.target.mesh.size,
                 "degree": self.reconstruction.space.degree,
                 "degree_reconstruction": self.reconstruction.target.degree,
@@ -339,12 +346,3 @@ def poincare_rate(residual: MeshResidual) -> float:
     lengths = np.ptp(mesh.vertices, axis=1)[bounded]
     smallest = float(np.linalg.eigvalsh(np.moveaxis(residual.diffusion, -1, 0)).min())
     return (1.0 - 1e-12) * max(smallest, 0.0) * float(np.pi**2 * (1.0 / lengths**2).sum())
-
-
-def cheapest(norms: Sequence[SlabNorms], level: float) -> tuple[SlabNorms, int]:
-    """The way with the smallest α + √(z² + β) (T4.2), and its number."""
-    costs = [
-        entry.alpha(0.0) + float(np.hypot(level, np.sqrt(0.5 * entry.flux_total(0.0)))) for entry in norms
-    ]
-    best = int(np.argmin(costs))
-    return norms[best], best

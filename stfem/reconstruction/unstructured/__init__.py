@@ -15,6 +15,8 @@ from stfem.reconstruction.unstructured.node import (
     mesh_slabs,
 )
 from stfem.reconstruction.unstructured.oscillation import BoundaryOscillation
+from stfem.reconstruction.unstructured.relaxation import FluxRelaxation
+from stfem.reconstruction.unstructured.relaxed import RelaxedFlux
 from stfem.reconstruction.unstructured.rules import (
     Averaging,
     MeshRule,
@@ -33,6 +35,7 @@ __all__ = [
     "BoundaryValues",
     "DiscreteSlab",
     "FluxRecovery",
+    "FluxRelaxation",
     "LocalReconstruction",
     "MeshNode",
     "MeshReconstruction",
@@ -40,6 +43,7 @@ __all__ = [
     "MeshSlab",
     "NodalReconstruction",
     "OutflowLift",
+    "RelaxedFlux",
     "SchemeFluxes",
     "TimeInterpolant",
     "TwoStage",

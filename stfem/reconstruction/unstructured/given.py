@@ -17,7 +17,7 @@ from stfem.semidiscretization.unstructured.boundary import FixedInTime
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.continuous import ContinuousSpace
 
-__all__ = ["BoundaryValues", "NodeValues", "boundary_values", "insulated_facets", "parts_of"]
+__all__ = ["BoundaryValues", "NodeValues", "boundary_values", "cells_near", "insulated_facets", "parts_of"]
 
 #: Order of the quadrature on facets at whose points a flow is looked at.
 _INFLOW_ORDER = 8
@@ -109,3 +109,13 @@ def parts_of(problem: Problem, mesh: UnstructuredMesh) -> tuple[BoundaryPart, ..
     """The conditions of a problem on a mesh of its domain; none on a torus."""
     domain = problem.domain
     return boundary_parts(mesh, domain.boundary) if isinstance(domain, (Box, Domain)) else ()
+
+
+def cells_near(mesh: UnstructuredMesh, facets: Index, layers: int) -> Index:
+    """Cells that share a vertex with some facets, and so many layers in all of cells that touch these."""
+    linear = ContinuousSpace(mesh, 1)
+    reached, cells = linear.nodes_on(facets), np.zeros(0, dtype=np.intp)
+    for _ in range(layers):
+        cells = np.flatnonzero(np.isin(linear.nodes, reached).any(axis=0))
+        reached = np.unique(linear.nodes[:, cells])
+    return cells

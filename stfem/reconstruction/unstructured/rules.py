@@ -12,6 +12,7 @@ from stfem.meshes.facets import Index
 from stfem.reconstruction.unstructured.given import boundary_values, insulated_facets, parts_of
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import LocalReconstruction, MeshReconstruction
+from stfem.reconstruction.unstructured.relaxed import RelaxedFlux, seen_by_cells
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
@@ -51,6 +52,15 @@ class LocalRule(ABC):
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> LocalReconstruction:
         """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
+        local, equation = self.local(semidiscretization, lifted), semidiscretization.problem.equation
+        if seen_by_cells(semidiscretization.mesh, equation, local.diffusion):
+            return RelaxedFlux(local, semidiscretization.problem)
+        return local
+
+    def local(
+        self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
+    ) -> LocalReconstruction:
+        """The same with the fluxes d_A and d_B alone."""
         fluxes = semidiscretization.fluxes  # refuses equations that are not linear
         values = boundary_values(semidiscretization.problem, semidiscretization.mesh, lifted)
         return LocalReconstruction(
@@ -68,7 +78,8 @@ class VertexPatches(LocalRule):
     """Vertex-patch least squares, see `vertex_patches`: local, the default.
 
     û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every linear scalar
-    problem with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node.
+    problem with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node, and
+    where diffusion is seen by cells that of `RelaxedFlux`.
     """
 
     def nodal(self, space: BrokenSpace, dirichlet: Index) -> NodalReconstruction:
@@ -112,10 +123,8 @@ class TwoStage:
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> BoundTwoStage:
         """Operators for one mesh and degree."""
-        local = self.first.bind(semidiscretization, lifted)
-        return BoundTwoStage(
-            local, semidiscretization.problem, memory=self.memory, iterations=self.iterations
-        )
+        local, problem = self.first.local(semidiscretization, lifted), semidiscretization.problem
+        return BoundTwoStage(local, problem, memory=self.memory, lifted=lifted, iterations=self.iterations)
 
 
 @dataclass(frozen=True)
@@ -133,5 +142,5 @@ class TwoStageMixed:
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> BoundTwoStageMixed:
         """Operators for one mesh and degree."""
-        local = self.first.bind(semidiscretization, lifted)
-        return BoundTwoStageMixed(local, semidiscretization.problem, memory=self.memory)
+        local = self.first.local(semidiscretization, lifted)
+        return BoundTwoStageMixed(local, semidiscretization.problem, memory=self.memory, lifted=lifted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.sparse.linalg import splu
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
+from stfem.reconstruction.unstructured.given import cells_near, parts_of
 from stfem.reconstruction.unstructured.iterations import FixedIterations
 from stfem.reconstruction.unstructured.node import AveragedFlux, LocalReconstruction, MeshNode
 from stfem.spaces.continuous import ContinuousSpace
@@ -21,6 +23,9 @@ __all__ = ["BoundTwoStage", "BoundTwoStageMixed"]
 
 #: √κ T, flat over two decades (T5).
 _MEMORY = 5.0
+#: Layers of cells at a lifted side where u_h, which the boundary condition pulls there, is forgotten: the
+#: pull falls by (q + 1)² ε/(bh), a tenth where the layer is unresolved, from one to the next.
+_FORGOTTEN_LAYERS = 4
 #: Order of the quadrature beyond twice the degree, for sources that are no polynomials.
 _DATA_ORDER = 4
 
@@ -36,6 +41,7 @@ class _SecondStage:
         problem: Problem,
         degree: int | None = None,
         memory: float | None = None,
+        lifted: Collection[str] = (),
     ) -> None:
         self.first, self.problem = first, problem
         self.space = first.space
@@ -43,9 +49,13 @@ class _SecondStage:
         self.continuous = ContinuousSpace(mesh, first.space.degree + 2 if degree is None else degree)
         self.target = self.continuous.broken
         self.convective_space = first.convective_space
-        self._kappa = (_MEMORY / problem.final_time) ** 2 if memory is None else memory
-        if not self._kappa > 0.0:
+        kappa = (_MEMORY / problem.final_time) ** 2 if memory is None else memory
+        if not kappa > 0.0:
             raise ValueError(f"memory: expected κ > 0, got {memory}")
+        self._kappa = np.full(mesh.size, kappa)
+        for part in parts_of(problem, mesh):
+            if part.name in lifted:
+                self._kappa[cells_near(mesh, part.facets, _FORGOTTEN_LAYERS)] = 0.0
         self._given = first.boundary.at(self.continuous)
         self._averaged = AveragedFlux(self.target, first.diffusion, first.insulated)
         self._points, weights = mesh.reference.quadrature(2 * self.target.degree + _DATA_ORDER)
@@ -115,6 +125,9 @@ class BoundTwoStage(_SecondStage):
         Degree of û, q + 2 by default.
     memory
         κ in 1/time², (5/T)² by default; c² for stationary problems with reaction c.
+    lifted
+        Boundaries with layers that are lifted: κ = 0 in the cells next to them, where u_h follows the layer;
+        v there continues along the flow what comes from upstream.
     iterations
         Steps of `FixedIterations` from u1 that take the place of the factorisation; None for an exact solve.
 
@@ -130,9 +143,10 @@ class BoundTwoStage(_SecondStage):
         problem: Problem,
         degree: int | None = None,
         memory: float | None = None,
+        lifted: Collection[str] = (),
         iterations: int | None = None,
     ) -> None:
-        super().__init__(first, problem, degree, memory)
+        super().__init__(first, problem, degree, memory, lifted)
         if iterations is not None and iterations < 1:
             raise ValueError(f"iterations: expected at least 1 step, got {iterations}")
         self._iterations = iterations
@@ -176,7 +190,7 @@ class BoundTwoStage(_SecondStage):
     def _matrix(self, along: Array) -> csr_array:
         w = self._weights
         blocks = _gram(along, along * w[:, None])
-        blocks += self._kappa * np.einsum("qn,qm,qc->nmc", self._table, self._table, w, optimize=True)
+        blocks += np.einsum("qn,qm,qc->nmc", self._table, self._table, self._kappa * w, optimize=True)
         if np.any(self.first.diffusion):
             diffused = np.einsum("ijc,jqnc->iqnc", self.first.diffusion, self._gradients)
             blocks += sum(_gram(g, d * w[:, None]) for g, d in zip(self._gradients, diffused, strict=True))
@@ -196,7 +210,7 @@ class BoundTwoStageMixed(_SecondStage):
 
     Parameters
     ----------
-    first, problem, degree, memory
+    first, problem, degree, memory, lifted
         As in `BoundTwoStage`.
 
     Raises
@@ -211,8 +225,9 @@ class BoundTwoStageMixed(_SecondStage):
         problem: Problem,
         degree: int | None = None,
         memory: float | None = None,
+        lifted: Collection[str] = (),
     ) -> None:
-        super().__init__(first, problem, degree, memory)
+        super().__init__(first, problem, degree, memory, lifted)
         matrices = np.moveaxis(first.diffusion, -1, 0)
         smallest = float(np.linalg.eigvalsh(matrices).min())
         if not smallest > 0.0:
