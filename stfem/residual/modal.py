@@ -13,6 +13,7 @@ from stfem.data import Data, Slab
 from stfem.equations import Equation
 from stfem.meshes.quadrature import Array
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab
+from stfem.residual.transport import SlabConvection
 from stfem.residual.ways import Terms
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss, legendre_values
@@ -29,7 +30,7 @@ class ModalTerms:
     Parameters
     ----------
     equation
-        Scalar, linear, with constant b and c.
+        Scalar, linear with constant b and c, or with f = f(u): then `of` takes its modes.
     reconstruction
         On affine cells.
     diffusion
@@ -42,15 +43,16 @@ class ModalTerms:
         maps = mesh.cell_map(mesh.reference.vertices)
         jacobian, inverse = maps.jacobian[:, :, 0], maps.inverse[:, :, 0]
         self._determinant = maps.determinant[0]
-        velocity = np.array([b.constant_value() for b in equation.velocity])
-        self._along = np.einsum("jic,i->jc", inverse, velocity)
+        velocity = [b.constant_value() for b in equation.velocity] if equation.linear else [0.0] * mesh.dim
+        self._along = np.einsum("jic,i->jc", inverse, np.array(velocity))
         self._reaction = equation.reaction.constant_value()
         matrix = np.broadcast_to(diffusion, (*diffusion.shape[:2], mesh.size))
         self._pulled = np.einsum("jic,ikc,lkc->jlc", inverse, matrix, inverse) * self._determinant
-        self._metric = np.zeros((mesh.dim, mesh.dim, mesh.size))
+        #: |D^{-1/2}Φ|² of fluxes pulled back, ``(d, d, C)``.
+        self.metric = np.zeros((mesh.dim, mesh.dim, mesh.size))
         if np.any(diffusion):
             inverted = np.moveaxis(np.linalg.inv(np.moveaxis(matrix, -1, 0)), 0, -1)
-            self._metric = np.einsum("jic,jkc,klc->ilc", jacobian, inverted, jacobian) / self._determinant**2
+            self.metric = np.einsum("jic,jkc,klc->ilc", jacobian, inverted, jacobian) / self._determinant**2
         points, weights = mesh.reference.quadrature(2 * target.degree + 1)
         self._points = points
         self._project = (target.basis.values(points) * weights[:, None]).T / mesh.reference.measure
@@ -66,12 +68,19 @@ class ModalTerms:
         values = [self._project @ component for component in local.values(self._points)]
         return values, self._project @ local.divergences(self._points)
 
-    def of(self, slab: MeshSlab, source: Array | None) -> Terms:
-        """The terms on a slab; ``source`` are the modes of g, None for zero."""
+    def of(self, slab: MeshSlab, source: Array | None, convection: SlabConvection | None = None) -> Terms:
+        """The terms on a slab; ``source`` are the modes of g, None for zero.
+
+        ``convection`` holds those of a nonlinear flux.
+        """
         state, rate = slab.state[:, 0], slab.rate[:, 0]
         self._duration = slab.time.duration
         slopes = np.stack([table @ state for table in self._slopes])
-        transport = (self._along[:, None, None] * slopes).sum(axis=0)
+        if convection is None:
+            transport = (self._along[:, None, None] * slopes).sum(axis=0)
+            carried = (self._along * self._determinant)[:, None, None] * state
+        else:
+            transport, carried = convection.divergence, convection.flux
         added = [rate, transport]
         if self._reaction != 0.0:
             added.append(self._reaction * state)
@@ -83,7 +92,6 @@ class ModalTerms:
             components, divergence = self._convective
             flux = slab.convective[:, 0]
             with_flux = scalar - transport + (divergence @ flux) / self._determinant
-            carried = (self._along * self._determinant)[:, None, None] * state
             gap = carried - np.stack([table @ flux for table in components])
         diffused = np.einsum("jlc,ltnc->jtnc", self._pulled, slopes)
         divergences, defects = [], []
@@ -91,7 +99,7 @@ class ModalTerms:
             flux = modes[:, 0]
             divergences.append((divergence @ flux) / self._determinant)
             defects.append(np.stack([table @ flux for table in components]) - diffused)
-        metric = self._metric[:, :, None, None]
+        metric = self.metric[:, :, None, None]
         return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
 
     def square(self, field: Array) -> Array:

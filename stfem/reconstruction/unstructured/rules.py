@@ -39,7 +39,7 @@ class LocalRule(ABC):
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> LocalReconstruction:
         """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
-        fluxes = semidiscretization.fluxes  # refuses equations that are not linear
+        fluxes = semidiscretization.fluxes  # refuses systems
         values = boundary_values(semidiscretization.problem, semidiscretization.mesh, lifted)
         return LocalReconstruction(
             self.nodal(semidiscretization.space, values.facets),
@@ -54,7 +54,7 @@ class LocalRule(ABC):
 class VertexPatches(LocalRule):
     """Vertex-patch least squares, see `vertex_patches`: local, the default.
 
-    û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every linear scalar
+    û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every scalar
     problem with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node.
     """
 
