@@ -58,7 +58,8 @@ def _of_polynomial(
     x = _grid(lower, upper, nodes[:-1])
     modes = np.stack([datum(x, start + s * (stop - start)) for s in nodes[-1]], axis=len(lower))
     for axis, (degree, points) in enumerate(zip(degrees, nodes, strict=True)):
-        modes = apply_along(np.linalg.inv(legendre_values(degree, points)), modes, axis)
+        inverse: Array = np.linalg.inv(legendre_values(degree, points)).astype(np.float64)
+        modes = apply_along(inverse, modes, axis)
     low, high = polynomial_range(modes, len(degrees))
     slack = _ROUND_OFF * float(np.abs(modes).max())
     return low - slack, high + slack

@@ -76,6 +76,7 @@ class ScalarConservationLaw(Equation):
             self.flux_degree = max(f.degree() for f in polynomial)
             self._derivative: list[Function] = [f.deriv(1) for f in polynomial]
             self._second: list[Function] = [f.deriv(2) for f in polynomial]
+            self._factors = _factors([f.deriv(2) for f in polynomial])
             self._sonic: list[tuple[float, ...] | None] = [_sonic(f.deriv(1)) for f in polynomial]
             return
         if derivative is None or second_derivative is None:
@@ -85,6 +86,7 @@ class ScalarConservationLaw(Equation):
             _functions(second_derivative, "second_derivative"),
         )
         self._same = self._same and len(second) == 1
+        self._factors = None
         self._derivative = _per_direction(first, self.dim, "derivative")
         self._second = _per_direction(second, self.dim, "second_derivative")
         self._sonic = _given_sonic(sonic_points, self.dim)
@@ -140,6 +142,8 @@ class ScalarConservationLaw(Equation):
         """Vectors ``(k, d)`` whose convex hull contains (f_1'', …, f_d'')(ξ) for all ξ in [lower, upper]."""
         if not (np.isfinite([lower, upper]).all() and lower <= upper):
             raise ValueError(f"growth: expected a finite range of states, got [{lower}, {upper}]")
+        if self._factors is not None:  # attained together, too
+            return np.multiply.outer(_range(self._second[0], lower, upper), self._factors)
         varying = sum(not isinstance(f, Polynomial) or f.degree() > 0 for f in self._second)
         pieces = 1 if self._same or varying <= 1 or lower == upper else _PIECES
         corners: set[tuple[float, ...]] = set()
@@ -195,6 +199,20 @@ def _range(second: Function, lower: float, upper: float) -> tuple[float, ...]:
     low, high = float(np.min(sampled)), float(np.max(sampled))
     margin = _MARGIN * (high - low)
     return (low - margin, high + margin) if high > low else (low,)
+
+
+def _factors(second: list[Polynomial]) -> Array | None:
+    """a_i with f_i'' = a_i f_1'', up to round-off of the coefficients; None where there are none."""
+    first = second[0].coef
+    largest = int(np.argmax(np.abs(first)))
+    if first[largest] == 0.0 or any(f.coef.shape != first.shape for f in second):
+        return None
+    factors = np.array([f.coef[largest] / first[largest] for f in second])
+    same = all(
+        np.all(np.abs(f.coef - a * first) <= 4e-16 * np.abs(f.coef))
+        for f, a in zip(second, factors, strict=True)
+    )
+    return factors if same else None
 
 
 def _functions(given: object, name: str) -> list[Function]:

@@ -17,7 +17,7 @@ __all__ = ["StateRange", "state_range"]
 
 @dataclass(frozen=True)
 class StateRange:
-    """min(u_0, g) − t‖g‖_∞ ≤ u(·, t) ≤ max(u_0, g) + t‖g‖_∞, with the given values on the boundary.
+    """inf(u_0, u_D) + t inf(g, 0) ≤ u(·, t) ≤ sup(u_0, u_D) + t sup(g, 0), u_D given on the boundary.
 
     Where u is not given, n·f' must not be negative for these states.
 
@@ -25,20 +25,21 @@ class StateRange:
     ----------
     lower, upper
         Of the initial and the given values.
-    source
-        Largest |g|.
+    falling, rising
+        inf(g, 0) and sup(g, 0).
     unproved
         Sentences on ranges that are not proved.
     """
 
     lower: float
     upper: float
-    source: float
+    falling: float
+    rising: float
     unproved: tuple[str, ...]
 
     def until(self, t: float) -> tuple[float, float]:
         """Range of u on [0, t]."""
-        return self.lower - t * self.source, self.upper + t * self.source
+        return self.lower + t * self.falling, self.upper + t * self.rising
 
 
 def state_range(problem: Problem, mesh: UnstructuredMesh) -> StateRange:
@@ -55,10 +56,16 @@ def state_range(problem: Problem, mesh: UnstructuredMesh) -> StateRange:
             ranges.append(data_range(given, *facets, 0.0, final))
             used.append(given)
     lower, upper = np.array(ranges).T
-    largest = 0.0 if source.is_zero else max(np.abs(data_range(source, *cells, 0.0, final)))
+    falling, rising = data_range(source, *cells, 0.0, final)
     sampled = any(datum.assumption is not None for datum in used)
     sentence = "range of the solution from values of the data at points, not proved"
-    return StateRange(float(lower.min()), float(upper.max()), float(largest), (sentence,) if sampled else ())
+    return StateRange(
+        float(lower.min()),
+        float(upper.max()),
+        min(falling, 0.0),
+        max(rising, 0.0),
+        (sentence,) if sampled else (),
+    )
 
 
 def _boxes(points: Array) -> tuple[Array, Array]:

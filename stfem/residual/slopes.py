@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 
 from stfem.data import polynomial_range
@@ -40,9 +38,12 @@ class FieldRange:
         cube = np.stack([axis.ravel() for axis in np.meshgrid(*[nodes] * mesh.dim, indexing="ij")])
         self._points = _folded(mesh.reference, cube)
         one = (legendre_values(degree, nodes) * weights[:, None]).T
-        self._to_modes = reduce(np.kron, [one] * mesh.dim)
+        self._to_modes = one
+        for _ in range(mesh.dim - 1):
+            self._to_modes = np.asarray(np.kron(self._to_modes, one), dtype=np.float64)
         self._shape = (degree + 1,) * mesh.dim
         self._values = self._to_modes @ space.basis.values(self._points)
+        self._maps = mesh.cell_map(self._points)
         self._gradients = space.basis.gradients(self._points)
         self._slopes = self._to_modes @ self._gradients
 
@@ -53,7 +54,7 @@ class FieldRange:
 
     def slope(self, modes: Array, direction: Array) -> tuple[float, float]:
         """Range of direction · ∇u over all cells."""
-        local, maps = self._space.to_reference(modes), self._space.mesh.cell_map(self._points)
+        local, maps = self._space.to_reference(modes), self._maps
         along = np.einsum("i,jiqc->jqc", direction, maps.inverse)
         if self._space.mesh.affine:
             pulled = sum(w * (table @ local) for w, table in zip(along, self._slopes, strict=True))

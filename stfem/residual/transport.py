@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stfem.data import Data
 from stfem.equations import Equation
 from stfem.meshes.quadrature import Array
 from stfem.reconstruction.unstructured import MeshSlab
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss, legendre_values
 
-__all__ = ["ConvectionModes", "SlabConvection", "Transport"]
+__all__ = ["ConvectionModes", "SlabConvection", "Transport", "flux_degree"]
 
 #: Degree in u that is assumed of a flux that is no polynomial.
 _ASSUMED_DEGREE = 2
@@ -34,12 +33,6 @@ class Transport:
 
     def __init__(self, equation: Equation, x: Array) -> None:
         self._equation, self._x = equation, x
-
-    @property
-    def degree(self) -> int:
-        """Degree of f in u (`_ASSUMED_DEGREE` stands in for a flux that is no polynomial)."""
-        degree = self._equation.flux_degree
-        return max(1, _ASSUMED_DEGREE if degree is None else degree)
 
     @property
     def constant(self) -> bool:
@@ -66,31 +59,29 @@ class Transport:
 
 @dataclass(frozen=True, eq=False)
 class SlabConvection:
-    """What a nonlinear flux and the source are on a slab: modes, and what these leave out.
+    """What a nonlinear flux is on a slab: modes, and what these leave out.
 
     Attributes
     ----------
-    divergence, source
-        ∇·f(û) and g, ``(time modes, modes, C)``.
+    divergence
+        ∇·f(û), ``(time modes, modes, C)``.
     flux
         f(û) pulled back to the reference cell, ``(d, time modes, modes, C)``; NaN where nobody asks for it.
     left, of_means
-        ∫∫_K of the square of what is left out of ∇·f(û) − g, and of the square of its cell means, ``(C,)``.
-    left_source, left_flux
-        ∫∫_K of what is left out of g, and of the square of D^{-1/2}f(û).
+        ∫∫_K of the square of what is left out of ∇·f(û), and of the square of its cell means, ``(C,)``.
+    left_flux
+        ∫∫_K of the square of D^{-1/2} times what is left out of f(û).
     """
 
     divergence: Array
-    source: Array
     flux: Array
     left: Array
     of_means: Array
-    left_source: Array
     left_flux: Array
 
 
 class ConvectionModes:
-    """Nonlinear flux and source on the slabs of a mesh of affine cells.
+    """A nonlinear flux on the slabs of a mesh of affine cells.
 
     f(û) is a polynomial of degree pk in space and pr in time. Its modes up to the degrees k and r of û join
     those of the linear terms; the rest is orthogonal to all of them, and its square is integrated with rules
@@ -98,90 +89,61 @@ class ConvectionModes:
 
     Parameters
     ----------
-    equation, source
-        f = f(u), and g.
+    equation
+        f = f(u).
     target
         Space of û.
-    order, points
-        Order of the quadrature in space, and points in time beyond the degree r there for g.
     metric
         |D^{-1/2}Φ|² of fluxes pulled back, ``(d, d, C)``; None where f(û) itself is not wanted.
     """
 
-    def __init__(
-        self,
-        equation: Equation,
-        source: Data,
-        target: BrokenSpace,
-        order: int,
-        points: int,
-        metric: Array | None,
-    ) -> None:
-        self._equation, self._source, self._target, self._extra = equation, source, target, points
-        mesh, self._metric = target.mesh, metric
-        quadrature, self._weights = mesh.reference.quadrature(order)
-        self._weights = self._weights / mesh.reference.measure
-        self._x = mesh.points(quadrature)
-        self._x.flags.writeable = False
-        self._table = target.basis.values(quadrature)
-        self._slopes = target.basis.gradients(quadrature)
+    def __init__(self, equation: Equation, target: BrokenSpace, metric: Array | None) -> None:
+        self._equation, self._target, self._metric = equation, target, metric
+        mesh = target.mesh
+        self._degree = flux_degree(equation)
+        quadrature, weights = mesh.reference.quadrature(2 * self._degree * target.degree)
+        self._weights = weights / mesh.reference.measure
+        self._table, self._slopes = target.basis.values(quadrature), target.basis.gradients(quadrature)
         maps = mesh.cell_map(mesh.reference.vertices)
         self._inverse, self._determinant = maps.inverse[:, :, 0], maps.determinant[0]
-        self._degree = Transport(equation, self._x).degree
 
     def of(self, slab: MeshSlab) -> SlabConvection:
         """Modes and remainders on a slab, block of cells by block."""
-        time, count = slab.time, self._target.mesh.size
-        times, weights = gauss(max(self._degree * time.degree, time.degree + self._extra) + 1)
+        time, mesh = slab.time, self._target.mesh
+        times, weights = gauss(self._degree * time.degree + 1)
         in_time = legendre_values(time.degree, times)
         step = max(1, _BLOCK_VALUES // (len(times) * len(self._weights)))
-        blocks = [slice(start, start + step) for start in range(0, count, step)]
-        given = None
-        if not self._source.is_zero:
-            given = np.stack([self._source(self._x, time.start + s * time.duration) for s in times])
         parts = [
-            self._block(slab.state[:, 0], in_time, weights, None if given is None else given[..., part], part)
-            for part in blocks
+            self._block(slab.state[:, 0], in_time, weights, slice(start, start + step))
+            for start in range(0, mesh.size, step)
         ]
-        joined = [np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)]
-        scale = time.duration * self._target.mesh.cell_measures
-        divergence, source, flux, *squares = joined
-        return SlabConvection(divergence, source, flux, *(scale * square for square in squares))
+        divergence, flux, *squares = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
+        scale = time.duration * mesh.cell_measures
+        return SlabConvection(divergence, flux, *(scale * square for square in squares))
 
-    def _block(
-        self, state: Array, in_time: Array, weights: Array, source: Array | None, cells: slice
-    ) -> tuple[Array, ...]:
+    def _block(self, state: Array, in_time: Array, weights: Array, cells: slice) -> tuple[Array, ...]:
         """What `SlabConvection` holds, on some cells, squares as means over slab and cell."""
-        equation, x = self._equation, self._x[:, :, cells]
+        equation, x = self._equation, np.zeros((self._equation.dim, 1, 1))
         now = np.tensordot(in_time, state[:, :, cells], 1)
-        values, inverse = self._table @ now, self._inverse[:, :, cells]
-        pulled = self._slopes[:, None] @ now
+        values, pulled = self._table @ now, self._slopes[:, None] @ now
         divergence = np.zeros_like(values)
         for i in range(equation.dim):
-            slope = sum(row[i] * entry for row, entry in zip(inverse, pulled, strict=True))
-            divergence += equation.jacobian_product(values[None], np.asarray(slope)[None], x, 0.0, i)[0]
+            slope = np.einsum("jc,jtqc->tqc", self._inverse[:, i, cells], pulled)
+            divergence += equation.jacobian_product(values[None], slope[None], x, 0.0, i)[0]
         modes, rest = self._split(divergence, in_time, weights)
-        of_source, rest_of_source = np.zeros_like(modes), np.zeros((1, 1, modes.shape[-1]))
-        if source is not None:
-            of_source, rest_of_source = self._split(source, in_time, weights)
-        rest -= rest_of_source
         means = np.einsum("q,tqc->tc", self._weights, rest)
-        flux, left_flux = np.full((equation.dim, *modes.shape), np.nan), np.zeros(modes.shape[-1])
-        if self._metric is not None:
-            flux, left_flux = self._fluxes(values, in_time, weights, cells)
-        left, left_source = self._mean(rest**2, weights), self._mean(rest_of_source**2, weights)
-        return modes, of_source, flux, left, weights @ means**2, left_source, left_flux
+        flux, left_flux = self._fluxes(values, in_time, weights, cells)
+        return modes, flux, self._mean(rest**2, weights), weights @ means**2, left_flux
 
     def _fluxes(self, values: Array, in_time: Array, weights: Array, cells: slice) -> tuple[Array, Array]:
         """Modes of f(û) pulled back, and the mean of the square of what they leave out."""
-        equation, x, metric = self._equation, self._x[:, :, cells], self._metric
+        equation, x, metric = self._equation, np.zeros((self._equation.dim, 1, 1)), self._metric
         if metric is None:
-            raise ValueError("metric: expected one where fluxes are wanted, got None")
-        fluxes = [equation.flux(values[None], x, 0.0, i)[0] for i in range(equation.dim)]
-        splits = []
-        for row in self._inverse[:, :, cells] * self._determinant[cells]:
-            pulled = sum(factor * flux for factor, flux in zip(row, fluxes, strict=True))
-            splits.append(self._split(np.asarray(pulled), in_time, weights))
+            shape = (equation.dim, in_time.shape[1], self._target.modes, values.shape[-1])
+            return np.full(shape, np.nan), np.zeros(values.shape[-1])
+        fluxes = np.stack([equation.flux(values[None], x, 0.0, i)[0] for i in range(equation.dim)])
+        pull_back = self._inverse[:, :, cells] * self._determinant[cells]
+        splits = [self._split(np.einsum("ic,itqc->tqc", row, fluxes), in_time, weights) for row in pull_back]
         left = np.zeros(values.shape[-1])
         for k, (_, one) in enumerate(splits):
             for m, (_, other) in enumerate(splits):
@@ -195,7 +157,11 @@ class ConvectionModes:
         return modes, values - self._table @ np.tensordot(in_time, modes, 1)
 
     def _mean(self, values: Array, weights: Array) -> Array:
-        """Means over slab and cell; values that are the same everywhere may come as one."""
-        if values.shape[:2] == (1, 1):
-            return np.asarray(values[0, 0])
-        return np.einsum("t,q,tqc->c", weights, self._weights, values, optimize=True)
+        """Means over slab and cell of values ``(T, Q, C)``."""
+        return np.asarray(np.einsum("t,q,tqc->c", weights, self._weights, values, optimize=True))
+
+
+def flux_degree(equation: Equation) -> int:
+    """Degree of f in u; `_ASSUMED_DEGREE` stands in for a flux that is no polynomial."""
+    degree = equation.flux_degree
+    return max(1, _ASSUMED_DEGREE if degree is None else degree)

@@ -23,7 +23,7 @@ from stfem.residual.boundary import BoundaryCheck
 from stfem.residual.mesh_growth import MeshGrowth
 from stfem.residual.modal import ModalTerms, SourceModes
 from stfem.residual.norms import UNDERFLOW, SlabNorms
-from stfem.residual.transport import ConvectionModes, Transport
+from stfem.residual.transport import ConvectionModes, Transport, flux_degree
 from stfem.residual.ways import Terms, Way, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
@@ -99,8 +99,7 @@ class MeshResidual:
         self._convection_modes: ConvectionModes | None = None
         if self.modal is not None and not equation.linear:
             metric = self.modal.metric if any(way.convective for way in self.ways) else None
-            source = problem.source[0]
-            self._convection_modes = ConvectionModes(equation, source, target, chosen, _DATA_POINTS, metric)
+            self._convection_modes = ConvectionModes(equation, target, metric)
 
     def _growth_rate(self, given: float | None) -> tuple[float, bool]:
         """2μ, and whether it rests on the word of the caller alone."""
@@ -122,7 +121,7 @@ class MeshResidual:
         return (known if given is None else given), False
 
     def _quadrature_order(self) -> int:
-        """Exact for squares of f(û), and of a source that is a polynomial of no large degree."""
+        """Exact for a source that is a polynomial of no large degree; without modes for f(û), too."""
         mesh, equation, source = (
             self.reconstruction.target.mesh,
             self.problem.equation,
@@ -131,7 +130,7 @@ class MeshResidual:
         degree, extra = self.reconstruction.target.degree, 0 if mesh.affine else mesh.dim
         order = 2 * degree + _DATA_ORDER
         if not equation.linear:
-            order = max(order, 2 * Transport(equation, mesh.vertices).degree * degree)
+            order = max(order, 0 if mesh.affine else 2 * flux_degree(equation) * degree)
             if isinstance(source, Polynomial):
                 order = max(
                     order, min(2 * sum(n - 1 for n in source.coefficients.shape[:-1]), _LARGEST_ORDER)
@@ -197,7 +196,7 @@ class MeshResidual:
     def _by_points(self, slab: MeshSlab) -> tuple[Array, float]:
         """Squares of every way ``(ways, 3, C)``, and ∫ of the norms of what is added up."""
         degree = slab.time.degree
-        times, weights = gauss(max(self._transport.degree * degree, degree + _DATA_POINTS) + 1)
+        times, weights = gauss(max(flux_degree(self.problem.equation) * degree, degree + _DATA_POINTS) + 1)
         totals = np.zeros((len(self.ways), 3, self.reconstruction.target.mesh.size))
         sizes = 0.0
         for s, weight in zip(times, weights * slab.time.duration, strict=True):
@@ -207,13 +206,12 @@ class MeshResidual:
         return totals, sizes
 
     def _by_modes(self, slab: MeshSlab, modal: ModalTerms) -> tuple[Array, float]:
-        if self._convection_modes is None:
-            source, left_source, of_means = self._source_modes.of(slab.time)
-            convection, left = None, left_source
-        else:
-            convection = self._convection_modes.of(slab)
-            source, left_source = convection.source, convection.left_source
-            left, of_means = convection.left, convection.of_means
+        source, left_source, of_means = self._source_modes.of(slab.time)
+        convection = None if self._convection_modes is None else self._convection_modes.of(slab)
+        left = left_source
+        if convection is not None:
+            left = (np.sqrt(left) + np.sqrt(convection.left)) ** 2
+            of_means = (np.sqrt(of_means) + np.sqrt(convection.of_means)) ** 2
         terms = modal.of(slab, source, convection)
         totals = squares(self.ways, terms, modal)
         # what the modes of g and f(û) leave out is orthogonal to the rest
@@ -221,7 +219,7 @@ class MeshResidual:
             left_out = left_source if way.convective else left
             total[0] += of_means if way.means else left_out
             total[1] += convection.left_flux if convection is not None and way.convective else 0.0
-            total[2] += np.maximum(left_out - of_means, 0.0)
+            total[2] += left_out if convection is not None else np.maximum(left_out - of_means, 0.0)
         root = float(np.sqrt(slab.time.duration))
         return totals, root * sum(float(np.sqrt(modal.square(term).sum())) for term in terms.added)
 
