@@ -21,7 +21,7 @@ from stfem.estimators.unstructured import interpolant_of  # isort: skip
 
 RULES = (VertexPatches(), Averaging(), TwoStage(), TwoStageMixed())
 EPS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)
-MESHES = {"line": (1, 12), "triangles": (2, 5), "quadrilaterals": (2, 4), "tetrahedra": (3, 1)}
+MESHES = {"line": (1, 12), "triangles": (2, 5), "quadrilaterals": (2, 3), "tetrahedra": (3, 1)}
 
 
 def solved(problem, degree, steps=8, **options):
@@ -36,7 +36,7 @@ def slabs_of(solution, rule):
     return bound, list(mesh_slabs(nodes, interpolant_of(bound, 5)))
 
 
-def true_error(solution, rule, times=9):
+def true_error(solution, rule, times=8):
     """Largest ‖u − û‖ at more times than the estimator looks at, and by a finer quadrature."""
     problem = solution.problem
     bound, slabs = slabs_of(solution, rule)
@@ -59,18 +59,24 @@ def check(estimate):
     assert estimate.enclosure[0] <= estimate.error_dg <= estimate.enclosure[1]
 
 
-@pytest.mark.parametrize(
-    ("shape", "power", "degree"),
-    [
-        *(("line", power, degree) for power in (2, 3, 4) for degree in (1, 2)),
-        ("triangles", 2, 1),
-        ("triangles", 3, 2),
-        ("quadrilaterals", 3, 1),
-        ("quadrilaterals", 2, 2),
-        ("tetrahedra", 2, 1),
-    ],
-)
-@pytest.mark.parametrize("eps", EPS)
+CASES = [
+    *(("line", power, degree, eps) for power in (2, 3, 4) for degree in (1, 2) for eps in EPS),
+    *(("triangles", 2, 1, eps) for eps in EPS),
+    *(
+        # these take long where every rule and diffusion is run
+        pytest.param(shape, power, degree, eps, marks=() if eps == eps_of_default else pytest.mark.slow)
+        for shape, power, degree, eps_of_default in (
+            ("triangles", 3, 2, 1e-4),
+            ("quadrilaterals", 3, 1, 0.0),
+            ("quadrilaterals", 2, 2, 1e-2),
+            ("tetrahedra", 2, 1, 1e-6),
+        )
+        for eps in EPS
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape", "power", "degree", "eps"), CASES)
 def test_bound_is_not_below_the_error(shape, power, degree, eps):
     dim, n = MESHES[shape]
     problem = nonlinear_wave(dim, eps, power, 0.05 if eps == 1.0 else 0.1, moved(shape, n, 0.15))
@@ -146,13 +152,13 @@ def test_outflow(eps, power):
 def test_outlets_are_checked_for_all_states():
     """Burgers: the flow leaves where u > 0, and only then."""
     sides = {"left": Dirichlet(1.0), "right": Outflow()}
-    falling = Polynomial([[-20.0]])  # by −t 20 u may fall below zero, but does not within this time
+    # −15(1 − x)³: all that is known is that u ≥ 1 − 15t, while u at the outlet hardly changes
+    falling = Polynomial([-15.0, 45.0, -45.0, 15.0], dim=1)
     bump = Polynomial([1.0, 0.0], dim=1)
     problem = Problem(Burgers(1, 0.1), Box(0.0, 1.0, sides), bump, 0.02)
     assert stfem.estimate(solved(problem, 1, 4, cells=4)).guaranteed
     pulled = Problem(Burgers(1, 0.1), Box(0.0, 1.0, sides), bump, 0.08, falling)
     estimate = stfem.estimate(solved(pulled, 1, 8, cells=4))
-    assert not any("assumed to leave" in sentence for sentence in problem.equation.stability.assumptions)
     assert any("'right': the flow is assumed to leave" in s for s in estimate.assumptions)
     entering = {"left": Outflow(), "right": Dirichlet(1.0)}
     problem = Problem(Burgers(1, 0.1), Box(0.0, 1.0, entering), bump, 0.02)
@@ -174,15 +180,16 @@ def test_without_diffusion_values_are_kept_where_the_flow_may_enter():
     leaving = Box(0.0, 1.0, Dirichlet(1.0))
     problem = Problem(Burgers(1), leaving, 1.0, 0.2)
     growth = MeshGrowth(problem, VertexPatches().bind(solved(problem, 1, 2, cells=3).semidiscretization))
-    assert [part.name for part, _ in growth._free] == ["right"]
+    [(_, facets)] = growth._free
+    assert np.all(growth._mesh.facet_points(np.zeros((0, 1)), facets) == 1.0)
 
 
 @pytest.mark.parametrize("dim", [1, 2])
 def test_front_of_burgers_with_growth(dim):
     problem = burgers_front(
-        dim, 0.02, 0.4, moved("line", 24, 0.1) if dim == 1 else moved("triangles", 8, 0.1)
+        dim, 0.02, 0.4, moved("line", 24, 0.1) if dim == 1 else moved("triangles", 6, 0.1)
     )
-    solution = solved(problem, 2, 16)
+    solution = solved(problem, 2, 12)
     for rule in RULES:
         estimate = stfem.estimate(solution, MeshEstimator((rule,)))
         check(estimate)
