@@ -14,7 +14,7 @@ from stfem.equations import Equation
 from stfem.meshes.quadrature import Array
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab
 from stfem.residual.transport import SlabConvection
-from stfem.residual.ways import Terms
+from stfem.residual.ways import Terms, lower_root
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
@@ -48,11 +48,10 @@ class ModalTerms:
         self._reaction = equation.reaction.constant_value()
         matrix = np.broadcast_to(diffusion, (*diffusion.shape[:2], mesh.size))
         self._pulled = np.einsum("jic,ikc,lkc->jlc", inverse, matrix, inverse) * self._determinant
-        #: |D^{-1/2}Φ|² of fluxes pulled back, ``(d, d, C)``.
-        self.metric = np.zeros((mesh.dim, mesh.dim, mesh.size))
+        #: L with |D^{-1/2}Φ|² = |LᵀΦ|² of fluxes pulled back, lower triangular, ``(d, d, C)``.
+        self.root = np.zeros((mesh.dim, mesh.dim, mesh.size))
         if np.any(diffusion):
-            inverted = np.moveaxis(np.linalg.inv(np.moveaxis(matrix, -1, 0)), 0, -1)
-            self.metric = np.einsum("jic,jkc,klc->ilc", jacobian, inverted, jacobian) / self._determinant**2
+            self.root = lower_root(matrix, jacobian / self._determinant)
         points, weights = mesh.reference.quadrature(2 * target.degree + 1)
         self._points = points
         self._project = (target.basis.values(points) * weights[:, None]).T / mesh.reference.measure
@@ -99,8 +98,8 @@ class ModalTerms:
             flux = modes[:, 0]
             divergences.append((divergence @ flux) / self._determinant)
             defects.append(np.stack([table @ flux for table in components]) - diffused)
-        metric = self.metric[:, :, None, None]
-        return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
+        root = self.root[:, :, None, None]
+        return Terms(scalar, with_flux, divergences, defects, gap, root, [*added, *divergences])
 
     def square(self, field: Array) -> Array:
         measures = self._target.mesh.cell_measures

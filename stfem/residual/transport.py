@@ -93,12 +93,13 @@ class ConvectionModes:
         f = f(u).
     target
         Space of û.
-    metric
-        |D^{-1/2}Φ|² of fluxes pulled back, ``(d, d, C)``; None where f(û) itself is not wanted.
+    root
+        L with |D^{-1/2}Φ|² = |LᵀΦ|² of fluxes pulled back, lower triangular, ``(d, d, C)``; None where f(û)
+        itself is not wanted.
     """
 
-    def __init__(self, equation: Equation, target: BrokenSpace, metric: Array | None) -> None:
-        self._equation, self._target, self._metric = equation, target, metric
+    def __init__(self, equation: Equation, target: BrokenSpace, root: Array | None) -> None:
+        self._equation, self._target, self._root = equation, target, root
         mesh = target.mesh
         self._degree = flux_degree(equation)
         quadrature, weights = mesh.reference.quadrature(2 * self._degree * target.degree)
@@ -137,18 +138,18 @@ class ConvectionModes:
 
     def _fluxes(self, values: Array, in_time: Array, weights: Array, cells: slice) -> tuple[Array, Array]:
         """Modes of f(û) pulled back, and the mean of the square of what they leave out."""
-        equation, x, metric = self._equation, np.zeros((self._equation.dim, 1, 1)), self._metric
-        if metric is None:
+        equation, x, root = self._equation, np.zeros((self._equation.dim, 1, 1)), self._root
+        if root is None:
             shape = (equation.dim, in_time.shape[1], self._target.modes, values.shape[-1])
             return np.full(shape, np.nan), np.zeros(values.shape[-1])
         fluxes = np.stack([equation.flux(values[None], x, 0.0, i)[0] for i in range(equation.dim)])
         pull_back = self._inverse[:, :, cells] * self._determinant[cells]
         splits = [self._split(np.einsum("ic,itqc->tqc", row, fluxes), in_time, weights) for row in pull_back]
         left = np.zeros(values.shape[-1])
-        for k, (_, one) in enumerate(splits):
-            for m, (_, other) in enumerate(splits):
-                left += metric[k, m, cells] * self._mean(one * other, weights)
-        return np.stack([modes for modes, _ in splits]), np.maximum(left, 0.0)
+        for k in range(equation.dim):
+            column = sum(root[i, k, cells] * splits[i][1] for i in range(k, equation.dim))
+            left += self._mean(np.asarray(column) ** 2, weights)
+        return np.stack([modes for modes, _ in splits]), left
 
     def _split(self, values: Array, in_time: Array, weights: Array) -> tuple[Array, Array]:
         """Modes of values ``(T, Q, C)``, and the values without them."""

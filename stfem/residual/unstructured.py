@@ -24,7 +24,7 @@ from stfem.residual.mesh_growth import MeshGrowth
 from stfem.residual.modal import ModalTerms, SourceModes
 from stfem.residual.norms import UNDERFLOW, SlabNorms
 from stfem.residual.transport import ConvectionModes, Transport, flux_degree
-from stfem.residual.ways import Terms, Way, squares
+from stfem.residual.ways import Terms, Way, lower_root, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
 
@@ -81,7 +81,7 @@ class MeshResidual:
         self.diffusion = cell_diffusion(equation, mesh)
         self._nonlinear = None if equation.linear else MeshGrowth(problem, reconstruction)
         self._growth, self._growth_given = self._growth_rate(growth)
-        self._smallest, self._inverse = _inverted(self.diffusion)
+        self._smallest, self._root = _inverted(self.diffusion)
         chosen = self._quadrature_order() if order is None else order
         self.order = chosen
         self.points, weights = mesh.reference.quadrature(chosen)
@@ -98,8 +98,8 @@ class MeshResidual:
         self._source_modes = SourceModes(problem.source[0], target, chosen, _DATA_POINTS)
         self._convection_modes: ConvectionModes | None = None
         if self.modal is not None and not equation.linear:
-            metric = self.modal.metric if any(way.convective for way in self.ways) else None
-            self._convection_modes = ConvectionModes(equation, target, metric)
+            root = self.modal.root if any(way.convective for way in self.ways) else None
+            self._convection_modes = ConvectionModes(equation, target, root)
 
     def _growth_rate(self, given: float | None) -> tuple[float, bool]:
         """2μ, and whether it rests on the word of the caller alone."""
@@ -271,8 +271,8 @@ class MeshResidual:
             local = slab.at(s, modes)
             divergences.append(space.divergence(local, points)[0])
             defects.append(space.values(local, points)[:, 0] - diffused)
-        metric = self._inverse[:, :, None]
-        return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
+        root = self._root[:, :, None]
+        return Terms(scalar, with_flux, divergences, defects, gap, root, [*added, *divergences])
 
     def square(self, field: Array) -> Array:
         """∫_K f² of values at the points, ``(C,)``."""
@@ -323,7 +323,7 @@ def integrated_exactly(data: Data, order: int) -> bool:
 
 
 def _inverted(diffusion: Array) -> tuple[Array, Array]:
-    """Smallest eigenvalue of D in the cells, and D^{-1}; zeros where D = 0 everywhere."""
+    """Smallest eigenvalue of D in the cells, and L with LLᵀ = D^{-1}; zeros where D = 0 everywhere."""
     matrices = np.moveaxis(diffusion, -1, 0)
     eigenvalues: Array = np.linalg.eigvalsh(matrices).astype(np.float64)
     if not np.any(diffusion):
@@ -331,5 +331,5 @@ def _inverted(diffusion: Array) -> tuple[Array, Array]:
     if np.any(eigenvalues[:, 0] <= 1e-14 * eigenvalues[:, -1]):
         worst = eigenvalues[np.argmin(eigenvalues[:, 0])]
         raise ValueError(f"diffusion: expected zero or positive definite, got eigenvalues {worst.tolist()}")
-    inverse: Array = np.linalg.inv(matrices).astype(np.float64)
-    return eigenvalues[:, 0], np.moveaxis(inverse, 0, -1)
+    unit = np.broadcast_to(np.eye(len(diffusion))[:, :, None], diffusion.shape)
+    return eigenvalues[:, 0], lower_root(diffusion, unit)
