@@ -21,8 +21,9 @@ from stfem.problems import Problem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
 from stfem.residual.mesh_growth import MeshGrowth
-from stfem.residual.modal import ModalTerms, SourceModes
+from stfem.residual.modal import ModalTerms
 from stfem.residual.norms import UNDERFLOW, SlabNorms
+from stfem.residual.source import SourceModes
 from stfem.residual.transport import ConvectionModes, Transport, flux_degree
 from stfem.residual.ways import Terms, Way, lower_root, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion

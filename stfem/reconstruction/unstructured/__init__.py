@@ -5,6 +5,7 @@ from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import OutflowLift, minkowski
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import (
+    DiscreteSlab,
     LocalReconstruction,
     MeshNode,
     MeshReconstruction,
@@ -30,6 +31,7 @@ __all__ = [
     "BoundTwoStageMixed",
     "BoundaryOscillation",
     "BoundaryValues",
+    "DiscreteSlab",
     "FluxRecovery",
     "LocalReconstruction",
     "MeshNode",

@@ -59,6 +59,7 @@ class LocalRule(ABC):
             fluxes,
             values,
             insulated_facets(parts_of(semidiscretization.problem, semidiscretization.mesh)),
+            rates=False,
         )
 
 
@@ -95,27 +96,34 @@ class TwoStage:
         Local reconstruction that it starts from.
     memory
         κ in 1/time², (5/T)² by default.
+    iterations
+        Steps of conjugate gradients from ``first`` in the place of an exact solve (a few tens): less sharp,
+        just as guaranteed, and without the factorisation, for meshes on which that takes too much memory or
+        for a velocity that depends on time.
 
-    Cost: a factorisation, then two triangular solves per time node.
+    Cost: a factorisation, then two triangular solves per time node; or the iterations.
     """
 
     first: LocalRule = field(default_factory=VertexPatches)
     memory: float | None = None
+    iterations: int | None = None
 
     def bind(
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> BoundTwoStage:
         """Operators for one mesh and degree."""
         local = self.first.bind(semidiscretization, lifted)
-        return BoundTwoStage(local, semidiscretization.problem, memory=self.memory)
+        return BoundTwoStage(
+            local, semidiscretization.problem, memory=self.memory, iterations=self.iterations
+        )
 
 
 @dataclass(frozen=True)
 class TwoStageMixed:
     """Least squares for û and its flux together, see `BoundTwoStageMixed` (T5.2): sharp for ε ≳ h².
 
-    Parameters are those of `TwoStage`. For positive definite diffusion. Cost: as `TwoStage`, with about three
-    times as many unknowns.
+    Parameters are the first two of `TwoStage`. For positive definite diffusion. Cost: as `TwoStage`, with
+    about three times as many unknowns.
     """
 
     first: LocalRule = field(default_factory=VertexPatches)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
+from stfem.semidiscretization.unstructured.factors import factorise
 from stfem.spaces.block_sparse import BlockPattern, Number, from_vector, to_vector
 from stfem.spaces.broken import Array
 
@@ -53,8 +53,8 @@ class SolveError(ArithmeticError):
 class Factorisation:
     """LU factors of a matrix with symmetric pattern.
 
-    The minimum-degree ordering of Aᵀ + A and pivots on the diagonal keep the fill-in low (half of the time of
-    the default ordering). Diagonal pivots may lose digits: every solution is checked and refined if need be.
+    By the fastest package that is installed, see `factorise`. Pivots on or near the diagonal may lose digits:
+    every solution is checked and refined if need be.
 
     Parameters
     ----------
@@ -66,12 +66,7 @@ class Factorisation:
         self._matrix = sparse.csr_array(matrix)
         self._size = float(abs(self._matrix).sum(axis=1).max())
         try:
-            self._factors = splu(
-                sparse.csc_array(self._matrix),
-                permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True},
-            )
+            self._factors = factorise(self._matrix)
         except RuntimeError:
             raise SolveError("factorisation (the matrix is singular)", np.inf) from None
 
