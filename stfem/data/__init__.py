@@ -7,6 +7,7 @@ from stfem.data.callables import CallableData, checked_function
 from stfem.data.constant import Constant
 from stfem.data.normalise import as_data
 from stfem.data.polynomial import Polynomial
+from stfem.data.ranges import data_range
 from stfem.data.trigonometric import Trigonometric, cosine, sine
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "as_data",
     "checked_function",
     "cosine",
+    "data_range",
     "polynomial_range",
     "sine",
 ]

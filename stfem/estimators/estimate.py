@@ -49,8 +49,8 @@ class Estimate:
         True errors sup‖u − û‖, at T, in the energy norm, and ‖u(T) − u_h(T)‖; None without an exact solution.
         The supremum is the largest of samples, a few on every slab.
     history
-        Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ as the bound has it), "member" (λ),
-        "temporal", and the true "error" at the ends where it is known.
+        Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ as the bound has
+        it), "member" (λ), "temporal", and the true "error" at the ends where it is known.
     facts
         Numbers that describe the run: steps, slabs, degrees, cells, lengths of the domain, seconds, …;
         "error_factor" takes α, √β and z_0 of a system, norms of its entropy, to L² (T4); "signature" is that

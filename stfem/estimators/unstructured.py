@@ -41,7 +41,7 @@ _ERROR_POINTS, _ERROR_ORDER = 5, 12
 
 @dataclass(frozen=True)
 class MeshEstimator:
-    """Bound for linear scalar problems on unstructured meshes (T3–T5).
+    """Bound for scalar problems on unstructured meshes, linear ones and conservation laws (T3–T5).
 
     For Dirichlet conditions, outflow, and periodic sides. Several reconstructions share the pass
     over the nodes; at the end of every slab each may go on from the û of another, see
@@ -57,7 +57,7 @@ class MeshEstimator:
         Of what a slab adds to the bound, that the automatic spacing leaves to interpolation in time.
     growth
         2μ = sup(−∇·b − 2c) in 1/time, where it does not follow from constant data; `Estimate.assumptions`
-        then says so.
+        then says so. That of a nonlinear flux follows from û.
     lifted
         Names of outflow boundaries with given values whose layers the mesh does not resolve, see
         `OutflowLift`. True errors of û are then not computed, those of u_h are.
@@ -163,7 +163,7 @@ def mesh_estimate(
     Parameters
     ----------
     problem
-        Scalar and linear.
+        Scalar.
     reconstruction, interpolant
         In space and in time.
     nodes

@@ -8,6 +8,7 @@ from stfem.problems.bounded_layers import (
     outflow_layer,
     rotating_pulse,
 )
+from stfem.problems.bounded_nonlinear import burgers_front, nonlinear_wave
 from stfem.problems.bounded_waves import (
     cellular_flow,
     robin_outflow,
@@ -49,6 +50,7 @@ __all__ = [
     "Torus",
     "UnsupportedDomainError",
     "burgers_cole_hopf",
+    "burgers_front",
     "cellular_flow",
     "corner_layers",
     "diffusive_p_system",
@@ -57,6 +59,7 @@ __all__ = [
     "leaving_pulse",
     "linear_advection_diffusion",
     "moving_front",
+    "nonlinear_wave",
     "outflow_layer",
     "robin_outflow",
     "rotating_corner",

@@ -12,6 +12,7 @@ import numpy as np
 from stfem.equations import Equation
 from stfem.meshes.quadrature import Array
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab
+from stfem.residual.transport import SlabConvection
 from stfem.residual.ways import Terms, lower_root
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
 
@@ -26,7 +27,7 @@ class ModalTerms:
     Parameters
     ----------
     equation
-        Scalar, linear, with constant b and c.
+        Scalar, linear with constant b and c, or with f = f(u): then `of` takes its modes.
     reconstruction
         On affine cells.
     diffusion
@@ -39,14 +40,15 @@ class ModalTerms:
         maps = mesh.cell_map(mesh.reference.vertices)
         jacobian, inverse = maps.jacobian[:, :, 0], maps.inverse[:, :, 0]
         self._determinant = maps.determinant[0]
-        velocity = np.array([b.constant_value() for b in equation.velocity])
-        self._along = np.einsum("jic,i->jc", inverse, velocity)
+        velocity = [b.constant_value() for b in equation.velocity] if equation.linear else [0.0] * mesh.dim
+        self._along = np.einsum("jic,i->jc", inverse, np.array(velocity))
         self._reaction = equation.reaction.constant_value()
         matrix = np.broadcast_to(diffusion, (*diffusion.shape[:2], mesh.size))
         self._pulled = np.einsum("jic,ikc,lkc->jlc", inverse, matrix, inverse) * self._determinant
-        self._root = np.zeros((mesh.dim, mesh.dim, mesh.size))
+        #: L with |D^{-1/2}Φ|² = |LᵀΦ|² of fluxes pulled back, lower triangular, ``(d, d, C)``.
+        self.root = np.zeros((mesh.dim, mesh.dim, mesh.size))
         if np.any(diffusion):
-            self._root = lower_root(matrix, jacobian / self._determinant)
+            self.root = lower_root(matrix, jacobian / self._determinant)
         points, weights = mesh.reference.quadrature(2 * target.degree + 1)
         self._points = points
         self._project = (target.basis.values(points) * weights[:, None]).T / mesh.reference.measure
@@ -62,12 +64,19 @@ class ModalTerms:
         values = [self._project @ component for component in local.values(self._points)]
         return values, self._project @ local.divergences(self._points)
 
-    def of(self, slab: MeshSlab, source: Array | None) -> Terms:
-        """The terms on a slab; ``source`` are the modes of g, None for zero."""
+    def of(self, slab: MeshSlab, source: Array | None, convection: SlabConvection | None = None) -> Terms:
+        """The terms on a slab; ``source`` are the modes of g, None for zero.
+
+        ``convection`` holds those of a nonlinear flux.
+        """
         state, rate = slab.state[:, 0], slab.rate[:, 0]
         self._duration = slab.time.duration
         slopes = np.stack([table @ state for table in self._slopes])
-        transport = (self._along[:, None, None] * slopes).sum(axis=0)
+        if convection is None:
+            transport = (self._along[:, None, None] * slopes).sum(axis=0)
+            carried = (self._along * self._determinant)[:, None, None] * state
+        else:
+            transport, carried = convection.divergence, convection.flux
         added = [rate, transport]
         if self._reaction != 0.0:
             added.append(self._reaction * state)
@@ -79,7 +88,6 @@ class ModalTerms:
             components, divergence = self._convective
             flux = slab.convective[:, 0]
             with_flux = scalar - transport + (divergence @ flux) / self._determinant
-            carried = (self._along * self._determinant)[:, None, None] * state
             gap = carried - np.stack([table @ flux for table in components])
         diffused = np.einsum("jlc,ltnc->jtnc", self._pulled, slopes)
         divergences, defects = [], []
@@ -87,7 +95,7 @@ class ModalTerms:
             flux = modes[:, 0]
             divergences.append((divergence @ flux) / self._determinant)
             defects.append(np.stack([table @ flux for table in components]) - diffused)
-        root = self._root[:, :, None, None]
+        root = self.root[:, :, None, None]
         return Terms(scalar, with_flux, divergences, defects, gap, root, [*added, *divergences])
 
     def square(self, field: Array) -> Array:

@@ -33,7 +33,7 @@ __all__ = [
 
 
 class SchemeFluxes(Protocol):
-    """Fluxes of a linear scheme, for the recoveries h̃ and d_A.
+    """Fluxes of a scheme, for the recoveries h̃ and d_A.
 
     With ``rate`` the arguments are ∂_tu_h, and boundary data are to be replaced by their rates of change.
 
@@ -48,6 +48,9 @@ class SchemeFluxes(Protocol):
 
     def convective(self, t: float, u: Array, rate: bool) -> tuple[Array, Array]:
         """f(u_h) in the cells ``(d, m, Q, C)``; numerical flux times ds/d(parameter), ``(m, Q, F)``."""
+
+    def convective_rate(self, t: float, u: Array, change: Array) -> tuple[Array, Array]:
+        """The rates of change of both, where u_h changes at a rate."""
 
     def diffusive(self, t: float, u: Array, rate: bool) -> tuple[Array, Array, Array, Array]:
         """D∇u_h in the cells; numerical flux times ds/d(parameter); both jumps of `symmetry_moments`."""
@@ -183,8 +186,10 @@ class LocalReconstruction:
         diffusive: list[Array] = []
         if self._own is not None and self._scheme is not None:
             scheme, own = self._scheme, self._own
-            fluxes = [own.interpolate(*scheme.convective(t, u, rate)) for u, rate in taken]
-            convective = np.stack([own.space.local(flux) for flux in fluxes])
+            data = [scheme.convective(t, node.values, False)]
+            if len(taken) > 1:
+                data.append(scheme.convective_rate(t, node.values, node.rate))
+            convective = np.stack([own.space.local(own.interpolate(*entry)) for entry in data])
             if self.diffusive_spaces:
                 diffusive.append(np.stack([self._scheme_flux(scheme, own, t, u, rate) for u, rate in taken]))
         if self.diffusive_spaces:

@@ -61,7 +61,7 @@ class LocalRule(ABC):
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> LocalReconstruction:
         """The same with the fluxes d_A and d_B alone."""
-        fluxes = semidiscretization.fluxes  # refuses equations that are not linear
+        fluxes = semidiscretization.fluxes  # refuses systems
         values = boundary_values(semidiscretization.problem, semidiscretization.mesh, lifted)
         return LocalReconstruction(
             self.nodal(semidiscretization.space, values.facets),
@@ -77,9 +77,9 @@ class LocalRule(ABC):
 class VertexPatches(LocalRule):
     """Vertex-patch least squares, see `vertex_patches`: local, the default.
 
-    û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every linear scalar
-    problem with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node, and
-    where diffusion is seen by cells that of `RelaxedFlux`.
+    û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every scalar problem
+    with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node, and where
+    diffusion is seen by cells, for linear equations, that of `RelaxedFlux`.
     """
 
     def nodal(self, space: BrokenSpace, dirichlet: Index) -> NodalReconstruction:

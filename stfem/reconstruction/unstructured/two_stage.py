@@ -65,16 +65,22 @@ class _SecondStage:
         self._weights = np.broadcast_to(self._weights, (len(weights), mesh.size))
         self._gradients = self.continuous.lagrange_gradients(self._points)
         self._table = self.continuous.lagrange(self._points)
-        self._steady = not any(b.time_dependent for b in problem.equation.velocity)
+        equation = problem.equation
+        self._steady = equation.linear and not any(b.time_dependent for b in equation.velocity)
         self._kept: _Factored | None = None
 
     def defect_size(self, defect: Array) -> float:
         """‖·‖ of what the local reconstruction makes of a defect."""
         return self.first.defect_size(defect)
 
-    def _along(self, t: float) -> Array:
-        """b·∇φ of the nodal functions, ``(Q, modes, C)``."""
-        velocity = [b(self._x, t) for b in self.problem.equation.velocity]
+    def _along(self, t: float, u1: Array) -> Array:
+        """b·∇φ of the nodal functions, ``(Q, modes, C)``; for a nonlinear flux b = f'(u1)."""
+        equation = self.problem.equation
+        if equation.linear:
+            velocity = [b(self._x, t) for b in equation.velocity]
+        else:
+            here, one = u1[None], np.ones_like(u1)[None]
+            velocity = [equation.jacobian_product(here, one, self._x, t, i)[0] for i in range(equation.dim)]
         along: Array = np.einsum("iqc,iqnc->qnc", np.stack(velocity), self._gradients)
         return along
 
@@ -83,7 +89,7 @@ class _SecondStage:
         equation, t = self.problem.equation, node.time
         u1, rate = (self.first.target.values(field, self._points)[0] for field in node.state)
         result: Array = self.problem.source[0](self._x, t) - rate
-        for data in (equation.reaction, *equation.velocity_divergence):
+        for data in (equation.reaction, *(equation.velocity_divergence if equation.linear else ())):
             if not data.is_zero:
                 result -= data(self._x, t) * u1
         return u1, result
@@ -108,19 +114,20 @@ class BoundTwoStage(_SecondStage):
         (b·∇v, b·∇φ) + κ(v, φ) + (D∇v, ∇φ)
             = (g − ∂_tu1 − (c + ∇·b)u1 + ∇·d_B(u1), b·∇φ) + κ(u1, φ) + (d_B(u1), ∇φ)   for all φ
 
-    with g as it is (its projection would stall the bound), v given on the Dirichlet boundary. û has no rate
+    with g as it is (its projection would stall the bound), v given on the Dirichlet boundary. For a nonlinear
+    flux b = f'(u1) and c + ∇·b = c, the residual is that of the true flux all the same. û has no rate
     of its own: interpolate in time with `Lagrange`. Valid where u1 is; any v is, so that an inexact solve
     costs sharpness and never the guarantee.
 
-    Cost: one sparse symmetric factorisation for a velocity that does not depend on time (else one per node),
-    then two triangular solves per node; or one sparse product per iteration, and no factorisation.
+    Cost: one sparse symmetric factorisation for a velocity that does not depend on time or on u (else one per
+    node), then two triangular solves per node; or one sparse product per iteration, and no factorisation.
 
     Parameters
     ----------
     first
         Local reconstruction u1 with its fluxes.
     problem
-        Scalar and linear.
+        Scalar.
     degree
         Degree of û, q + 2 by default.
     memory
@@ -165,7 +172,7 @@ class BoundTwoStage(_SecondStage):
             space, local = self.first.diffusive_spaces[-1], first.diffusive[-1][0]
             source += space.divergence(local, self._points)[0]
             flux = space.values(local, self._points)[:, 0]
-        along, w = self._along(node.time), self._weights
+        along, w = self._along(node.time, u1), self._weights
         load = np.einsum("qnc,qc->nc", along, w * source)
         load += np.einsum("qn,qc->nc", self._table, self._kappa * w * u1)
         load += np.einsum("iqnc,iqc->nc", self._gradients, w * flux)
@@ -259,7 +266,7 @@ class BoundTwoStageMixed(_SecondStage):
         first = self.first.at_node(node)
         u1, source = self._source(first)
         duration, w = self.problem.final_time, self._weights
-        along = self._along(node.time)
+        along = self._along(node.time, u1)
         of_values = np.einsum("qnc,qc->nc", along, duration * w * source)
         of_values += np.einsum("qn,qc->nc", self._table, self._kappa * duration * w * u1)
         divergences = np.broadcast_to(self._divergences, (*self._divergences.shape[:2], self.space.mesh.size))

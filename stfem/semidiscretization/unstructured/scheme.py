@@ -151,7 +151,7 @@ class UnstructuredSemidiscretization:
 
     @cached_property
     def fluxes(self) -> SchemeFluxes:
-        """Fluxes in cells and on facets, of a linear scheme."""
+        """Fluxes in cells and on facets, of a scalar scheme."""
         return SchemeFluxes(self.convection, self.diffusion, self.problem.final_time)
 
     @property
