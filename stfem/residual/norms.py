@@ -68,6 +68,7 @@ class SlabNorms:
     spread_sq: float = 0.0
     pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
+    variation: float | None = None
 
     @property
     def duration(self) -> float:
@@ -94,6 +95,8 @@ class SlabNorms:
 
             Σ_K √(s_K² − r + r_K) ≤ Σ_K s_K + Σ_K (r_K − r)/(2 s_K) ≤ Σ_K s_K + ρ (max 1/s − mean 1/s)/2 .
         """
+        if self.variation is not None:
+            return self.variation + float(np.sqrt(measure)) * self.remainder
         spread = self.spread_sq + self.rounding_sq
         count = self.residual_sq.size
         sizes = np.sqrt(self.hyperbolic_sq(1.0) + self.rounding_sq / count)

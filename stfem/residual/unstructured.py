@@ -7,21 +7,23 @@ With S = ∂_tû + ∇·(bû) + cû − ∇·d̃ − g there are, for every cand
     P:  R_H = cell means of S in L²,              p_K = ‖D^{-1/2}(d̃ − D∇û)‖_K + h_K ‖S − mean S‖_K/(π√λ_min),
 
 the last by the inequality of Payne and Weinberger on convex cells, λ_min that of D. All are valid on every
-slab; F only where u is given on the whole boundary, see `BoundaryCheck`.
+slab; what the boundary adds to each where a flux is given is in `NaturalResidual`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from stfem.data import Data, Polynomial
 from stfem.meshes import reference as shapes
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
+from stfem.residual.boundary_growth import SPENT
+from stfem.residual.exactness import DATA_ORDER, DATA_POINTS, integrated_exactly
 from stfem.residual.modal import ModalTerms, SourceModes
 from stfem.residual.norms import UNDERFLOW, SlabNorms
+from stfem.residual.variation import TotalVariation
 from stfem.residual.ways import Terms, Way, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
@@ -29,8 +31,6 @@ from stfem.spaces.legendre import gauss
 __all__ = ["MeshResidual", "Way"]
 
 _UNIT_ROUNDOFF = 2.0**-53
-#: Polynomial degree in space and number of points in time that the quadrature has for data beyond û.
-_DATA_ORDER, _DATA_POINTS = 6, 2
 
 
 class MeshResidual:
@@ -78,7 +78,7 @@ class MeshResidual:
         self._growth, self._growth_given = self._growth_rate(growth)
         self._smallest, self._inverse = _inverted(self.diffusion)
         extra = 0 if mesh.affine else mesh.dim
-        chosen = 2 * target.degree + _DATA_ORDER + extra if order is None else order
+        chosen = 2 * target.degree + DATA_ORDER + extra if order is None else order
         self.order = chosen
         self.points, weights = mesh.reference.quadrature(chosen)
         self.x = mesh.points(self.points)
@@ -88,10 +88,15 @@ class MeshResidual:
         self.ways = tuple(self._possible_ways())
         #: ∫‖D^{1/2}∇z‖² so far, z the lifted oscillation of the boundary data.
         self.missed_flux_sq = 0.0
+        #: Bound of what û misses of given values so far.
+        self.missed_sup = 0.0
+        self.variation: TotalVariation | None = None
+        if mesh.affine:
+            self.variation = TotalVariation(reconstruction, self.diffusion, self.boundary.natural)
         data = (*equation.velocity, equation.reaction)
         constant = mesh.affine and all(entry.constant for entry in data)
         self.modal = ModalTerms(equation, reconstruction, self.diffusion) if constant else None
-        self._source_modes = SourceModes(problem.source[0], target, chosen, _DATA_POINTS)
+        self._source_modes = SourceModes(problem.source[0], target, chosen, DATA_POINTS)
 
     def _growth_rate(self, given: float | None) -> tuple[float, bool]:
         """2μ, and whether it rests on the word of the caller alone."""
@@ -116,7 +121,7 @@ class MeshResidual:
         convex = mesh.affine or mesh.reference is not shapes.HEXAHEDRON
         for k in range(len(reconstruction.diffusive_spaces)):
             ways.append(Way(False, False, k))
-            if reconstruction.convective_space is not None and self.boundary.all_given:
+            if reconstruction.convective_space is not None:
                 ways.append(Way(True, False, k))
             if convex:
                 ways.append(Way(False, True, k))
@@ -141,31 +146,67 @@ class MeshResidual:
             sentences.append(f"source integrated with {count} points per cell")
         return tuple(sentences)
 
+    @property
+    def spent(self) -> float:
+        """Share of the dissipation that holds errors at the boundary, and is not there for anything else."""
+        return SPENT if self.boundary.natural.growth > 0.0 else 0.0
+
+    @property
+    def reaction_growth(self) -> float | None:
+        """sup(−c)_+, and None where c or ∇·b vary, and it is not known."""
+        equation = self.problem.equation
+        if equation.velocity_divergence or not equation.reaction.constant:
+            return None
+        return max(0.0, -equation.reaction.constant_value())
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Sentences on what the bound rests on beyond what is proved or not."""
+        return self.boundary.natural.assumptions
+
     def norms(self, slab: MeshSlab) -> tuple[SlabNorms, ...]:
         """Norms on a slab in the order of `ways`."""
         self.boundary.look(slab)
-        totals, sizes = self._by_points(slab) if self.modal is None else self._by_modes(slab, self.modal)
+        totals, sizes, cells = self._by_modes(slab, self.modal) if self.modal else self._by_points(slab)
         remainder = self._round_off(slab, sizes)
+        variation = np.inf if self.variation is None else self.variation.of(slab, cells)
         pairs = [self._pair(way, total) for way, total in zip(self.ways, totals, strict=True)]
+        oscillation = self.boundary.oscillation
+        lifted, carried, absorbed = self.boundary.natural.added(slab, self.ways, oscillation)
+        pairs = [
+            (minkowski([r, more]), minkowski([f, other]))
+            for (r, f), more, other in zip(pairs, lifted, carried, strict=True)
+        ]
         for extra in (self._lift, self.boundary.oscillation):
             if extra is not None:
                 residual, flux = extra.added(slab)
                 pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
                 self.missed_flux_sq += 0.0 if extra is self._lift else float(flux.sum())
-        return tuple(self._slab_norms(slab, *pair, remainder) for pair in pairs)
+        if oscillation is not None:
+            self.missed_sup = max(self.missed_sup, oscillation.sup(slab))
+        # the part of the dissipation that is left pays for the residual (T5.10)
+        left = 1.0 - self.spent
+        return tuple(
+            self._slab_norms(slab, r, (f + more) / left, remainder, variation)
+            for (r, f), more in zip(pairs, absorbed, strict=True)
+        )
 
-    def _by_points(self, slab: MeshSlab) -> tuple[Array, float]:
-        """Squares of every way ``(ways, 3, C)``, and ∫ of the norms of what is added up."""
-        times, weights = gauss(slab.time.degree + 1 + _DATA_POINTS)
+    def _by_points(self, slab: MeshSlab) -> tuple[Array, float, Array]:
+        """Squares of every way ``(ways, 3, C)``, ∫ of the norms of what is added up, ∫_K R² within K."""
+        times, weights = gauss(slab.time.degree + 1 + DATA_POINTS)
         totals = np.zeros((len(self.ways), 3, self.reconstruction.target.mesh.size))
-        sizes = 0.0
+        sizes, cells = 0.0, np.zeros(self.reconstruction.target.mesh.size)
+        diffused = None if self.variation is None else self.variation.diffused(slab.state[:, 0])
+        table = self.reconstruction.target.basis.values(self.points)
         for s, weight in zip(times, weights * slab.time.duration, strict=True):
             terms = self._terms(slab, float(s))
             totals += weight * squares(self.ways, terms, self)
             sizes += weight * sum(float(np.sqrt(self.square(term).sum())) for term in terms.added)
-        return totals, sizes
+            if diffused is not None:
+                cells += weight * self.square(terms.scalar - table @ slab.at(float(s), diffused))
+        return totals, sizes, cells
 
-    def _by_modes(self, slab: MeshSlab, modal: ModalTerms) -> tuple[Array, float]:
+    def _by_modes(self, slab: MeshSlab, modal: ModalTerms) -> tuple[Array, float, Array]:
         modes, left_out, of_means = self._source_modes.of(slab.time)
         terms = modal.of(slab, modes)
         totals = squares(self.ways, terms, modal)
@@ -174,7 +215,9 @@ class MeshResidual:
             total[0] += of_means if way.means else left_out
             total[2] += np.maximum(left_out - of_means, 0.0)
         root = float(np.sqrt(slab.time.duration))
-        return totals, root * sum(float(np.sqrt(modal.square(term).sum())) for term in terms.added)
+        sizes = root * sum(float(np.sqrt(modal.square(term).sum())) for term in terms.added)
+        diffused = 0.0 if self.variation is None else self.variation.diffused(slab.state[:, 0])
+        return totals, sizes, modal.square(terms.scalar - diffused) + left_out
 
     def _pair(self, way: Way, totals: Array) -> tuple[Array, Array]:
         """Local squares of R_H and of D^{-1/2}Φ."""
@@ -185,7 +228,9 @@ class MeshResidual:
             flux = (np.sqrt(flux) + factor * np.sqrt(fluctuation)) ** 2
         return residual, flux
 
-    def _slab_norms(self, slab: MeshSlab, residual: Array, flux: Array, remainder: float) -> SlabNorms:
+    def _slab_norms(
+        self, slab: MeshSlab, residual: Array, flux: Array, remainder: float, variation: float
+    ) -> SlabNorms:
         zeros = np.zeros_like(residual)
         return SlabNorms(
             slab.time.start,
@@ -197,7 +242,8 @@ class MeshResidual:
             zeros[None],
             remainder,
             0.0,
-            self._growth,
+            self._growth + self.boundary.natural.growth,
+            variation=variation,
         )
 
     def _terms(self, slab: MeshSlab, s: float) -> Terms:
@@ -270,20 +316,6 @@ class MeshResidual:
         rounded = _UNIT_ROUNDOFF * 2.0 * (slab.time.degree + 1 + modes * target.mesh.dim) * sizes
         still = not any(np.any(node.node.values) for node in (slab.start, slab.stop))
         return rounded + (0.0 if still else slab.time.duration * self.underflow)
-
-
-def integrated_exactly(data: Data, order: int) -> bool:
-    """Whether squares of data, less polynomials of a degree ``order`` allows, are integrated exactly.
-
-    Constants and polynomials of a total degree in space up to half of ``order``, and up to 3 in time: what
-    every slab has points for.
-    """
-    if data.constant:
-        return True
-    if not isinstance(data, Polynomial):
-        return False
-    *in_space, in_time = (count - 1 for count in data.coefficients.shape)
-    return bool(2 * sum(in_space) <= order and in_time <= _DATA_POINTS + 1)
 
 
 def _inverted(diffusion: Array) -> tuple[Array, Array]:

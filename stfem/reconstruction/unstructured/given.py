@@ -1,4 +1,4 @@
-"""Values and fluxes that a problem gives on the boundary, as reconstructions need them (T5)."""
+"""Values that a problem gives on the boundary, as reconstructions need them (T5)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stfem.semidiscretization.unstructured.boundary import FixedInTime
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.continuous import ContinuousSpace
 
-__all__ = ["BoundaryValues", "NodeValues", "boundary_values", "insulated_facets", "parts_of"]
+__all__ = ["BoundaryValues", "NodeValues", "boundary_values", "parts_of"]
 
 #: Order of the quadrature on facets at whose points a flow is looked at.
 _INFLOW_ORDER = 8
@@ -97,12 +97,6 @@ def boundary_values(problem: Problem, mesh: UnstructuredMesh, lifted: Collection
             facets = facets[((velocity * normals).sum(axis=0) < 0.0).any(axis=0)]
         entries.append((facets, part.condition.data(mesh.dim, 1, part.name)[0]))
     return BoundaryValues(entries)
-
-
-def insulated_facets(parts: Sequence[BoundaryPart]) -> Index:
-    """Facets where the diffusive flux is given: zero, on all that bounds allow."""
-    free = [part.facets for part in parts if not part.condition.trace]
-    return np.concatenate([np.zeros(0, dtype=np.intp), *free])
 
 
 def parts_of(problem: Problem, mesh: UnstructuredMesh) -> tuple[BoundaryPart, ...]:

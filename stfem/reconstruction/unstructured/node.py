@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from stfem.data import Constant, Slab
-from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.reconstruction.slab import Interpolant, stencils
 from stfem.reconstruction.unstructured.fluxes import FluxRecovery
 from stfem.reconstruction.unstructured.given import BoundaryValues
+from stfem.reconstruction.unstructured.natural import NaturalConditions, NaturalFluxes
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import legendre_values
@@ -111,6 +111,10 @@ class MeshReconstruction(Protocol):
     convective_space: RaviartThomasSpace | None
 
     @property
+    def nodal(self) -> NodalReconstruction:
+        """The rule, linear in u_h, that û starts from."""
+
+    @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
         """Spaces of the candidates for d̃."""
 
@@ -133,8 +137,9 @@ class LocalReconstruction:
         Fluxes of the scheme; None leaves d_B and h̃ = f(û) alone.
     boundary
         The given values; zero by default.
-    insulated
-        Facets where D∇u·n = 0 is given.
+    natural
+        Conditions that give a flux q(û): the normal component of d_A, and of d_B where residuals are lifted
+        (T5.6).
     """
 
     per_node = 2
@@ -145,17 +150,20 @@ class LocalReconstruction:
         diffusion: Array,
         scheme: SchemeFluxes | None = None,
         boundary: BoundaryValues | None = None,
-        insulated: Index | None = None,
+        natural: NaturalConditions | None = None,
     ) -> None:
-        self.nodal, self._scheme, self.insulated = nodal, scheme, insulated
+        self.nodal, self._scheme, self.natural = nodal, scheme, natural
         self.space, self.target = nodal.space, nodal.target.broken
         self.diffusion = np.reshape(diffusion, (*diffusion.shape[:2], -1))
         mesh = self.space.mesh
         self.boundary = boundary or BoundaryValues([(nodal.dirichlet, Constant(0.0, mesh.dim))])
         self._given = self.boundary.at(nodal.target)
         own = RaviartThomasSpace(mesh, self.space.degree)
-        self._averaged = AveragedFlux(self.target, self.diffusion, insulated)
+        self._averaged = AveragedFlux(self.target, self.diffusion, natural)
         self._own = None if scheme is None else FluxRecovery(own, scheme.cell_order, scheme.facet_order)
+        self._natural: NaturalFluxes | None = None
+        if scheme is not None and natural is not None and len(natural):
+            self._natural = natural.at(mesh.reference.on_facet.quadrature(scheme.facet_order)[0])
         self.convective_space = None if scheme is None else own
         spaces = [self._averaged.space] if scheme is None else [own, self._averaged.space]
         self._spaces = tuple(spaces) if np.any(self.diffusion) else ()
@@ -172,17 +180,35 @@ class LocalReconstruction:
         diffusive: list[Array] = []
         if self._own is not None and self._scheme is not None:
             scheme, own = self._scheme, self._own
-            fluxes = [own.interpolate(*scheme.convective(t, u, rate)) for u, rate in pair]
+            both = [(u, field, rate) for (u, rate), field in zip(pair, state, strict=True)]
+            fluxes = [self._convective(scheme, own, t, *entry) for entry in both]
             convective = np.stack([own.space.local(flux) for flux in fluxes])
             if self.diffusive_spaces:
-                diffusive.append(np.stack([self._scheme_flux(scheme, own, t, u, rate) for u, rate in pair]))
+                diffusive.append(np.stack([self._scheme_flux(scheme, own, t, *entry) for entry in both]))
         if self.diffusive_spaces:
-            diffusive.append(np.stack([self._averaged(field) for field in state]))
+            averaged = [self._averaged(f, t, rate) for f, (_, rate) in zip(state, pair, strict=True)]
+            diffusive.append(np.stack(averaged))
         return MeshNode(node, state, tuple(diffusive), convective)
 
-    def _scheme_flux(self, scheme: SchemeFluxes, own: FluxRecovery, t: float, u: Array, rate: bool) -> Array:
+    def _convective(
+        self, scheme: SchemeFluxes, own: FluxRecovery, t: float, u: Array, field: Array, rate: bool
+    ) -> Array:
+        """h̃, with f(û)·n where the scheme has the total flux for its convective one."""
+        cells, facets = scheme.convective(t, u, rate)
+        if self._natural is not None:
+            for part, trace, _ in self._natural.of(self.target, field, t, rate):
+                if part.condition.total:
+                    facets[:, :, part.facets] = part.along(t) * trace * part.density
+        return own.interpolate(cells, facets)
+
+    def _scheme_flux(
+        self, scheme: SchemeFluxes, own: FluxRecovery, t: float, u: Array, field: Array, rate: bool
+    ) -> Array:
         """d_A, coefficients within the cells."""
         cells, facets, minus, plus = scheme.diffusive(t, u, rate)
+        if self._natural is not None:
+            for part, _, flux in self._natural.of(self.target, field, t, rate):
+                facets[:, :, part.facets] = flux
         jumps = own.symmetry_moments(minus, plus, self.diffusion)
         return own.space.local(own.interpolate(cells, facets, jumps))
 
@@ -196,23 +222,26 @@ class AveragedFlux:
         Space of û.
     diffusion
         D ``(d, d, C)`` or ``(d, d, 1)``.
-    insulated
-        Facets where the normal flux is zero.
+    natural
+        Conditions that give the normal flux.
     """
 
-    def __init__(self, target: BrokenSpace, diffusion: Array, insulated: Index | None) -> None:
+    def __init__(self, target: BrokenSpace, diffusion: Array, natural: NaturalConditions | None) -> None:
         self.space = RaviartThomasSpace(target.mesh, target.degree - 1)
         self._target, self._diffusion = target, diffusion
         self._recovery = FluxRecovery(self.space)
-        self._given: Array | None = None
-        if insulated is not None:
-            count = len(target.mesh.reference.on_facet.quadrature(self._recovery.facet_order)[1])
-            self._given = np.full((1, count, target.mesh.facets.count), np.nan)
-            self._given[:, :, insulated] = 0.0
+        self._natural: NaturalFluxes | None = None
+        if natural is not None and len(natural):
+            points = target.mesh.reference.on_facet.quadrature(self._recovery.facet_order)[0]
+            self._natural = natural.at(points)
+            self._absorbing = np.setdiff1d(natural.facets, natural.met)
 
-    def __call__(self, field: Array) -> Array:
-        flux = self._recovery.averaged(self._target, field, self._diffusion, self._given)
-        return self.space.local(flux)
+    def __call__(self, field: Array, t: float, rate: bool = False) -> Array:
+        given = None
+        if self._natural is not None:
+            given = self._natural.given(self._target, field, t, rate)
+            given[:, :, self._absorbing] = np.nan  # D∇û·n as it is
+        return self.space.local(self._recovery.averaged(self._target, field, self._diffusion, given))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +258,10 @@ class MeshSlab:
         Modes of ∂_tû.
     start, stop
         Nodes at the ends.
+    nodes
+        All nodes that the slab is interpolated from.
+    value_modes, rate_modes
+        Matrices from their data, one after the other, to the modes of the interpolant and of its derivative.
     """
 
     time: Slab
@@ -238,6 +271,9 @@ class MeshSlab:
     convective: Array | None
     start: MeshNode
     stop: MeshNode
+    nodes: tuple[MeshNode, ...] = ()
+    value_modes: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    rate_modes: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def at(self, s: float, modes: Array) -> Array:
         """Coefficients at t_n + s Δt from modes in time."""
@@ -265,4 +301,7 @@ def mesh_slabs(nodes: Iterable[MeshNode], interpolant: TimeInterpolant) -> Itera
             modes(convective) if convective else None,
             start,
             stop,
+            tuple(stencil),
+            values,
+            rates,
         )

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from stfem.meshes.facets import Index
-from stfem.reconstruction.unstructured.given import boundary_values, insulated_facets, parts_of
+from stfem.reconstruction.unstructured.given import boundary_values
+from stfem.reconstruction.unstructured.natural import NaturalConditions
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import LocalReconstruction, MeshReconstruction
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
@@ -46,7 +47,7 @@ class LocalRule(ABC):
             semidiscretization.diffusion.matrix_of_cells,
             fluxes,
             values,
-            insulated_facets(parts_of(semidiscretization.problem, semidiscretization.mesh)),
+            NaturalConditions(semidiscretization.problem, semidiscretization.mesh),
         )
 
 
@@ -55,7 +56,7 @@ class VertexPatches(LocalRule):
     """Vertex-patch least squares, see `vertex_patches`: local, the default.
 
     û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every linear scalar
-    problem with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node.
+    problem on a mesh, with all conditions. Cost: one sparse product per time node.
     """
 
     def nodal(self, space: BrokenSpace, dirichlet: Index) -> NodalReconstruction:

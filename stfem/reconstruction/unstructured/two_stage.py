@@ -11,6 +11,7 @@ from scipy.sparse.linalg import splu
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
+from stfem.reconstruction.unstructured.nodal import NodalReconstruction
 from stfem.reconstruction.unstructured.node import AveragedFlux, LocalReconstruction, MeshNode
 from stfem.spaces.continuous import ContinuousSpace
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
@@ -46,7 +47,7 @@ class _SecondStage:
         if not self._kappa > 0.0:
             raise ValueError(f"memory: expected κ > 0, got {memory}")
         self._given = first.boundary.at(self.continuous)
-        self._averaged = AveragedFlux(self.target, first.diffusion, first.insulated)
+        self._averaged = AveragedFlux(self.target, first.diffusion, first.natural)
         self._points, weights = mesh.reference.quadrature(2 * self.target.degree + _DATA_ORDER)
         self._x = mesh.points(self._points)
         self._x.flags.writeable = False
@@ -77,7 +78,12 @@ class _SecondStage:
         """d_A of the scheme, where there is one, and d_B of û."""
         if not node.diffusive:
             return ()
-        return (*(flux[:1] for flux in node.diffusive[:-1]), self._averaged(field)[None])
+        return (*(flux[:1] for flux in node.diffusive[:-1]), self._averaged(field, node.time)[None])
+
+    @property
+    def nodal(self) -> NodalReconstruction:
+        """The rule of the first stage."""
+        return self.first.nodal
 
     @property
     def _own_spaces(self) -> tuple[RaviartThomasSpace, ...]:
@@ -189,19 +195,30 @@ class BoundTwoStageMixed(_SecondStage):
         self._inverse = np.moveaxis(np.linalg.inv(matrices), 0, -1)
         self._diffused = np.einsum("ijc,jqnc->iqnc", first.diffusion, self._gradients)
         self._gather = csr_array(block_diag([_incidence(self.continuous), self._flux_space.gather]))
-        self._dofs = np.concatenate([self._given.nodes, self.continuous.size + self._insulated()])
+        self._dofs = np.concatenate([self._given.nodes, self.continuous.size + self._natural_dofs()])
 
     @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
         """Of d_A, where the scheme's flux is known, d_B(û) and σ."""
         return (*self._own_spaces, self._flux_space)
 
-    def _insulated(self) -> Index:
-        """Coefficients of the flux on facets where its normal component is zero."""
-        facets = self.first.insulated
-        chosen = np.zeros(0, dtype=np.intp) if facets is None else facets
+    def _natural_dofs(self) -> Index:
+        """Coefficients of the flux on facets where its normal component is given."""
+        natural = self.first.natural
+        chosen = np.zeros(0, dtype=np.intp) if natural is None else natural.met
         modes, count = self._flux_space.local_space.facet_modes, self.space.mesh.facets.count
         return np.asarray((np.arange(modes)[:, None] * count + chosen).ravel(), dtype=np.intp)
+
+    def _natural_moments(self, node: MeshNode) -> Array:
+        """Their values, from q(u1)."""
+        natural = self.first.natural
+        if natural is None or len(natural) == 0:
+            return np.zeros(0)
+        order = 2 * self._flux_space.degree + 2
+        points = self.space.mesh.reference.on_facet.quadrature(order)[0]
+        given = natural.at(points).given(self.first.target, node.state[0], node.time)
+        moments = self._flux_space.facet_moments(given[:, :, natural.met], order)
+        return np.asarray(moments[0].ravel())
 
     def at_node(self, node: Node) -> MeshNode:
         first = self.first.at_node(node)
@@ -215,8 +232,7 @@ class BoundTwoStageMixed(_SecondStage):
         if self._kept is None or not self._steady:
             self._kept = _Factored(self._matrix(along, divergences), self._dofs)
         load = self._gather.T @ np.concatenate([of_values.ravel(), of_fluxes.ravel()])
-        given = np.zeros(len(self._dofs))
-        given[: len(self._given.nodes)] = self._given(node.time)[0]
+        given = np.concatenate([self._given(node.time)[0], self._natural_moments(first)])
         solution = self._kept.solve(load, given)
         field = self.continuous.to_broken(solution[None, : self.continuous.size])
         flux = self._flux_space.local(solution[None, self.continuous.size :])
