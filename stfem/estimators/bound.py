@@ -74,7 +74,7 @@ class BoundState:
             choice = self._advance_l2(alpha, flux, exponent, norms.duration / len(alphas))
             self._advance_energy(alpha, flux, growth)
             self._flux_total += flux[choice.member_index]
-            self._work += 2.0 * (growth * choice.inside**2 + choice.alpha * choice.inside)
+            self._work += 2.0 * (growth * choice.inside + choice.alpha) * choice.inside
             choices.append(choice)
         choice = self._add_remainder(choices, norms.remainder, growth * len(alphas))
         self.hyperbolic += choice.alpha
@@ -92,11 +92,9 @@ class BoundState:
         inside = max(choice.inside for choice in choices) + added
         self.bound = max(self.bound, inside)
         # the supremum grows by `added`, and with it what the pieces cost
-        self._work += 2.0 * (
-            remainder * inside
-            + added * sum(choice.alpha for choice in choices)
-            + growth * (inside**2 - (inside - added) ** 2)
-        )
+        more = remainder * inside + added * sum(choice.alpha for choice in choices)
+        more += growth * added * (2.0 * inside - added)
+        self._work += 2.0 * float(_or_infinite(np.asarray(more)))
         return Choice(
             choices[-1].member_index,
             choices[-1].member,
@@ -113,9 +111,10 @@ class BoundState:
         # Poincaré holds for the mean-free part: the mean ē pays r += 2θ_μ ελ₁ |Ω| ē² (T4)
         beta = fluxes / (2.0 * (1.0 - theta)) + 2.0 * decay * self.mean**2 / self.measure * duration
         m = exponent - decay * duration
-        kept = np.exp(2.0 * np.minimum(m, 0.0)) * self.final**2
+        level_sq = self.final * self.final  # which may overflow, unlike a power
+        kept = np.exp(2.0 * np.minimum(m, 0.0)) * level_sq
         end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alphas + np.sqrt(kept + beta)))
-        inside = np.where(m >= 0.0, end, alphas + np.sqrt(self.final**2 + beta))
+        inside = np.where(m >= 0.0, end, alphas + np.sqrt(level_sq + beta))
         # at equal cost the largest member: slabs measured for λ = 1 alone know no other
         order = np.argsort(self.members)[::-1]
         share, place = np.unravel_index(np.argmin(end[:, order]), end.shape)
@@ -138,13 +137,19 @@ class BoundState:
         self._energy = end.min(axis=1)
 
     @property
+    @np.errstate(over="ignore")
+    def growth(self) -> float:
+        """Exponential factor of what grew so far."""
+        return float(np.exp(self.exponent))
+
+    @property
     @np.errstate(over="ignore", invalid="ignore")
     def energy(self) -> float:
         """Bound of ( sup‖e‖² + ε∫‖A^{1/2}∇e‖² )^{1/2}, T4.3."""
         root = np.sqrt(self._flux_total)
         dissipated = 0.5 * (root + np.sqrt(self._flux_total + 2.0 * (self.initial**2 + self._work)))
         by_share = float((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
-        return float(np.sqrt(self.bound**2 + min(by_share, dissipated**2)))
+        return float(np.sqrt(self.bound * self.bound + min(by_share, dissipated * dissipated)))
 
 
 def _or_infinite(values: Array) -> Array:

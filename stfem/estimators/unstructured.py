@@ -248,8 +248,10 @@ class _Pass:
             return root
         if missed > 0.0 and not natural.maximum_principle:
             return root
-        more = self._measure * missed * float(np.exp(growth * self.problem.final_time)) if missed else 0.0
-        return min(root, l1 + more)
+        if missed > 0.0:
+            with np.errstate(over="ignore"):
+                l1 += self._measure * missed * float(np.exp(growth * self.problem.final_time))
+        return min(root, l1)
 
     def result(self) -> Estimate:
         """The estimate after the last slab."""
@@ -282,7 +284,7 @@ class _Pass:
                 "hyperbolic": state.hyperbolic,
                 "parabolic": float(np.sqrt(state.parabolic_sq)),
                 "temporal": temporal,
-                "growth": float(np.exp(state.exponent)),
+                "growth": state.growth,
             },
             indicators_sq=total * self.hyperbolic + self.parabolic,
             assumptions=(*residual.assumptions, *unproved),
