@@ -31,7 +31,7 @@ class Estimate:
     bound_energy
         Bound of ( sup‖u − û‖² + ∫‖D^{1/2}∇(u − û)‖² )^{1/2} (T4.3). None for an estimator without one.
     bound_l1
-        Scalar problems: bound of ‖u(T) − û(T)‖_{L¹} (T4.4, T5.9), else None.
+        Scalar problems: bound of ‖u(T) − û(T)‖_{L¹} (T4.4, T5.15), else None.
     enclosure
         (lower, upper) of ‖u(T) − u_h(T)‖_{L²} (T4.5).
     parts

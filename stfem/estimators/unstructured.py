@@ -240,7 +240,7 @@ class _Pass:
         return 0.0 if self._lift is None else self._lift.size(state)
 
     def _in_l1(self, final: float, l1: float) -> float:
-        """Bound of ‖e(T)‖_{L¹}: by the variation of the residual (T5.9), or |Ω|^{1/2} times that in L²."""
+        """Bound of ‖e(T)‖_{L¹}: by the variation of the residual (T5.15), or |Ω|^{1/2} times that in L²."""
         root = float(np.sqrt(self._measure)) * final
         growth, missed = self.residual.reaction_growth, self.residual.missed_sup
         natural = self.residual.boundary.natural

@@ -1,4 +1,4 @@
-"""Growth of errors through a boundary where their weight is negative, held by diffusion (T5.10)."""
+"""Growth of errors through a boundary where their weight is negative, held by diffusion (T5.14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The residual on the boundary where a flux is given, and what it costs (T5.6–T5.8)."""
+"""The residual on the boundary where a flux is given, and what it costs (T5.11–T5.13)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class NaturalResidual:
 
     The last term belongs to way F alone. Two ways to pay, on every facet F of a cell K the cheaper one:
 
-        where σ > 0 the boundary term 2∫ σe² absorbs it: p²/ε gains ∫_F r²/σ,                       (T5.7)
-        with τ ∈ H(div, K), τ·n = r on F, d̃ becomes d̃ − τ: R_H gains ∇·τ, Φ gains −τ.               (T5.8)
+        where σ > 0 the boundary term 2∫ σe² absorbs it: p²/ε gains ∫_F r²/σ,                       (T5.12)
+        with τ ∈ H(div, K), τ·n = r on F, d̃ becomes d̃ − τ: R_H gains ∇·τ, Φ gains −τ.               (T5.13)
 
     Where σ < 0 and D > 0, errors grow at the boundary: `growth` is 2μ of it, and one half of the dissipation
     is spent on that.
@@ -89,13 +89,13 @@ class NaturalResidual:
 
     @property
     def nonnegative_l1(self) -> bool:
-        """Whether no error in L¹ grows at the boundary (T5.9)."""
+        """Whether no error in L¹ grows at the boundary (T5.15)."""
         least = self._conditions.extremes(NaturalPart.weight_l1)
         return all(bool(np.all(values >= -self._tolerance)) for values in least)
 
     @property
     def maximum_principle(self) -> bool:
-        """Whether the conditions allow no maximum at the boundary (T5.9)."""
+        """Whether the conditions allow no maximum at the boundary (T5.15)."""
         least = self._conditions.extremes(NaturalPart.transfer_at)
         return all(bool(np.all(values >= -self._tolerance)) for values in least)
 

@@ -72,11 +72,11 @@ class MeshResidual:
         if not equation.linear or equation.components != 1:
             raise ValueError(f"equation: expected a scalar linear one, got {equation!r}")
         self.problem, self.reconstruction = problem, reconstruction
-        self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
         mesh, target = reconstruction.target.mesh, reconstruction.target
         self.diffusion = cell_diffusion(equation, mesh)
-        self._growth, self._growth_given = self._growth_rate(growth)
         self._smallest, self._inverse = _inverted(self.diffusion)
+        self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
+        self._growth, self._growth_given = self._growth_rate(growth)
         extra = 0 if mesh.affine else mesh.dim
         chosen = 2 * target.degree + DATA_ORDER + extra if order is None else order
         self.order = chosen
@@ -184,7 +184,7 @@ class MeshResidual:
                 self.missed_flux_sq += 0.0 if extra is self._lift else float(flux.sum())
         if oscillation is not None:
             self.missed_sup = max(self.missed_sup, oscillation.sup(slab))
-        # the part of the dissipation that is left pays for the residual (T5.10)
+        # the part of the dissipation that is left pays for the residual (T5.14)
         left = 1.0 - self.spent
         return tuple(
             self._slab_norms(slab, r, (f + more) / left, remainder, variation)

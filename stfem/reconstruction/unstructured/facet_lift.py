@@ -1,4 +1,4 @@
-"""What it costs to carry a function on a facet into its cell as a flux (T5.8)."""
+"""What it costs to carry a function on a facet into its cell as a flux (T5.13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions that give a flux: the normal diffusive flux that û ought to have there (T5.6)."""
+"""Conditions that give a flux: the normal diffusive flux that û ought to have there (T5.11)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NaturalPart:
         q(û) = g − αû           `Robin`,
         q(û) = b·n û − g        `TotalFlux`,
 
-    and the errors at the boundary have the weight σ = ½b·n, α + ½b·n, −½b·n (T5.7). Without diffusion
+    and the errors at the boundary have the weight σ = ½b·n, α + ½b·n, −½b·n (T5.12). Without diffusion
     `Neumann` and `Robin` have nothing to say: q = 0 and σ = ½b·n.
 
     Parameters
@@ -95,7 +95,7 @@ class NaturalPart:
         return half if self._silent else np.asarray(self._alpha(t)[0] + half)
 
     def weight_l1(self, t: float) -> Array:
-        """Weight of |e| on the boundary (T5.9), ``(Q, F)``: b·n, b·n + α, 0."""
+        """Weight of |e| on the boundary (T5.15), ``(Q, F)``: b·n, b·n + α, 0."""
         if self.condition.total:
             return np.zeros_like(self.along(t))
         return self.along(t) if self._silent else np.asarray(self._alpha(t)[0] + self.along(t))
@@ -111,8 +111,9 @@ class NaturalConditions:
     """All parts of the boundary where a flux is given, and who pays for what û misses of it.
 
     On a facet F where the weight σ of errors is positive the boundary term absorbs a residual r at the price
-    ∫_F r²/(2σ). To lift it into the cell costs about (T c_1 + c_2/(2λ_min(D))) ∫_F r², see `lift_constants`.
-    The cheaper way is taken; fluxes d̃ then need the normal component q(û) on the other facets only.
+    ∫_F r²/(2σ). To lift it into the cell costs about (T c_1 + c_2/(2λ_min(D))) ∫_F r², see `lift_constants`,
+    and the cheaper way is taken. A flux with the normal component q(û) instead of D∇û·n has no such r, and an
+    own defect that costs about c_2/(2λ_min(D)): it is left as it is where σ c_2 > λ_min(D).
 
     Parameters
     ----------
@@ -131,7 +132,20 @@ class NaturalConditions:
         #: Smallest weight σ on the facets of every part.
         self.weights = [self.least(part, NaturalPart.weight) for part in self.at(self._looked_at).parts]
         #: Which facets of every part absorb residuals.
-        self.absorbing = [self._absorbs(*pair) for pair in zip(self._parts, self.weights, strict=True)]
+        self.absorbing: list[NDArray[np.bool_]] = []
+        met = [np.zeros(0, dtype=np.intp)]
+        for part, weight in zip(self._parts, self.weights, strict=True):
+            divergence, size = lift_constants(mesh, part.facets)
+            smallest = np.broadcast_to(self._smallest, mesh.size)[mesh.facets.cells[0, part.facets]]
+            # both costs times 2λ_min(D): nothing is divided by it
+            relative = np.maximum(weight, 0.0) * size
+            total = np.maximum(weight, 0.0) * problem.final_time * divergence * 2.0 * smallest + relative
+            self.absorbing.append(
+                total > smallest if self._diffuses else np.ones(len(weight), dtype=np.bool_)
+            )
+            met.append(part.facets[relative <= smallest])
+        #: Facets where fluxes d̃ have the normal component q(û).
+        self.met: Index = np.concatenate(met) if self._diffuses else met[0]
 
     def __len__(self) -> int:
         """Number of parts."""
@@ -141,12 +155,6 @@ class NaturalConditions:
     def facets(self) -> Index:
         """All facets where a flux is given."""
         return np.concatenate([np.zeros(0, dtype=np.intp), *(part.facets for part in self._parts)])
-
-    @property
-    def met(self) -> Index:
-        """Those where fluxes d̃ have the normal component q(û)."""
-        pairs = zip(self._parts, self.absorbing, strict=True)
-        return np.concatenate([np.zeros(0, dtype=np.intp), *(part.facets[~mask] for part, mask in pairs)])
 
     def at(self, parameters: Array) -> NaturalFluxes:
         """The conditions at points ``(d − 1, Q)`` of the facets."""
@@ -164,14 +172,6 @@ class NaturalConditions:
         times = np.linspace(0.0, self._problem.final_time, _TIMES if part.time_dependent else 1)
         rows = [np.broadcast_to(weight(part, float(t)), part.x.shape[1:]).min(axis=0) for t in times]
         return np.asarray(np.min(rows, axis=0))
-
-    def _absorbs(self, part: BoundaryPart, weight: Array) -> NDArray[np.bool_]:
-        if not self._diffuses:
-            return np.ones(len(weight), dtype=np.bool_)
-        divergence, size = lift_constants(self._mesh, part.facets)
-        smallest = np.broadcast_to(self._smallest, self._mesh.size)[self._mesh.facets.cells[0, part.facets]]
-        cost = self._problem.final_time * divergence + 0.5 * size / smallest
-        return np.asarray((weight > 0.0) & (cost * weight > 0.5))
 
 
 @dataclass(frozen=True, eq=False)

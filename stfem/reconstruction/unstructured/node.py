@@ -139,7 +139,7 @@ class LocalReconstruction:
         The given values; zero by default.
     natural
         Conditions that give a flux q(û): the normal component of d_A, and of d_B where residuals are lifted
-        (T5.6).
+        (T5.11).
     """
 
     per_node = 2
