@@ -74,7 +74,8 @@ def solve(
         Fraction of the linear stability limit, 0.8 by default (dimensionless); not together with ``dt``.
     stepper
         Time stepping; by default explicit of order ≥ 2q + 1, implicit–explicit where diffusion would limit an
-        explicit step below a quarter of the convective one.
+        explicit step below a quarter of the convective one, or below ``dt``; on a `Box` or `Domain` Radau IIA
+        for a ``dt`` that would be unstable with both.
     flux, penalty
         Numerical fluxes.
     initial_correction
@@ -254,8 +255,9 @@ def _prepare(
         semi.transport_spectrum,
         (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
         semi.reaction_rate,
+        hasattr(semi, "linearise"),
     )
-    chosen = stepper if stepper is not None else limits.default_stepper()
+    chosen = stepper if stepper is not None else limits.default_stepper(dt)
     initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
         initial = projection

@@ -74,7 +74,7 @@ class BoundState:
             choice = self._advance_l2(alpha, flux, exponent, norms.duration / len(alphas))
             self._advance_energy(alpha, flux, growth)
             self._flux_total += flux[choice.member_index]
-            self._work += 2.0 * (growth * choice.inside + choice.alpha) * choice.inside
+            self._work += 2.0 * (growth * choice.inside * choice.inside + choice.alpha * choice.inside)
             choices.append(choice)
         choice = self._add_remainder(choices, norms.remainder, growth * len(alphas))
         self.hyperbolic += choice.alpha
@@ -92,9 +92,11 @@ class BoundState:
         inside = max(choice.inside for choice in choices) + added
         self.bound = max(self.bound, inside)
         # the supremum grows by `added`, and with it what the pieces cost
-        more = remainder * inside + added * sum(choice.alpha for choice in choices)
-        more += growth * added * (2.0 * inside - added)
-        self._work += 2.0 * float(_or_infinite(np.asarray(more)))
+        self._work += 2.0 * (
+            remainder * inside
+            + added * sum(choice.alpha for choice in choices)
+            + growth * added * (2.0 * inside - added)
+        )
         return Choice(
             choices[-1].member_index,
             choices[-1].member,
@@ -109,12 +111,11 @@ class BoundState:
         theta = shares[:, None]
         decay = theta * self.decay_rate
         # Poincaré holds for the mean-free part: the mean ē pays r += 2θ_μ ελ₁ |Ω| ē² (T4)
-        beta = fluxes / (2.0 * (1.0 - theta)) + 2.0 * decay * self.mean**2 / self.measure * duration
+        beta = fluxes / (2.0 * (1.0 - theta)) + 2.0 * decay * np.square(self.mean) / self.measure * duration
         m = exponent - decay * duration
-        level_sq = self.final * self.final  # which may overflow, unlike a power
-        kept = np.exp(2.0 * np.minimum(m, 0.0)) * level_sq
+        kept = np.exp(2.0 * np.minimum(m, 0.0)) * np.square(self.final)
         end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alphas + np.sqrt(kept + beta)))
-        inside = np.where(m >= 0.0, end, alphas + np.sqrt(level_sq + beta))
+        inside = _or_infinite(np.where(m >= 0.0, end, alphas + np.sqrt(np.square(self.final) + beta)))
         # at equal cost the largest member: slabs measured for λ = 1 alone know no other
         order = np.argsort(self.members)[::-1]
         share, place = np.unravel_index(np.argmin(end[:, order]), end.shape)
@@ -147,9 +148,11 @@ class BoundState:
     def energy(self) -> float:
         """Bound of ( sup‖e‖² + ε∫‖A^{1/2}∇e‖² )^{1/2}, T4.3."""
         root = np.sqrt(self._flux_total)
-        dissipated = 0.5 * (root + np.sqrt(self._flux_total + 2.0 * (self.initial**2 + self._work)))
+        dissipated = 0.5 * (
+            root + np.sqrt(self._flux_total + 2.0 * (self.initial * self.initial + self._work))
+        )
         by_share = float((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
-        return float(np.sqrt(self.bound * self.bound + min(by_share, dissipated * dissipated)))
+        return float(np.sqrt(np.square(self.bound) + min(by_share, np.square(dissipated))))
 
 
 def _or_infinite(values: Array) -> Array:

@@ -158,4 +158,9 @@ def load_estimate(path: str | Path) -> Estimate:
         name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
     }
     _check_entries(path, saved, needed, {*known})
+    for name in ("bound", "bound_final", "bound_energy", "bound_l1", "enclosure", "parts", "indicators_sq"):
+        entry = saved[name]
+        numbers = list(entry.values()) if isinstance(entry, Mapping) else entry
+        if entry is not None and np.isnan(np.asarray(numbers, dtype=float)).any():
+            raise ValueError(f"{path}: expected numbers as {name}, got NaN")
     return Estimate(**saved)

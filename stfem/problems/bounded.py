@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import skfem
 
 from stfem.meshes.facets import Index
+from stfem.meshes.files import load_mesh
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh, from_skfem
@@ -50,11 +50,11 @@ class Domain(Region):
     Parameters
     ----------
     mesh
-        `skfem.MeshLine`, `MeshTri`, `MeshQuad`, `MeshTet` or `MeshHex`, or the path of a file that scikit-fem
-        can load through meshio (gmsh and others).
+        `skfem.MeshLine`, `MeshTri`, `MeshQuad`, `MeshTet` or `MeshHex`, a mesh of meshio, or the path of a
+        file that meshio can read (gmsh and others); physical groups name boundaries and subdomains.
     boundary
-        Conditions by the names of the mesh's boundaries, or one condition for the whole boundary; not needed
-        where there is no boundary.
+        Conditions by the names of the mesh's boundaries, or one condition for the whole boundary, whose parts
+        keep their names (facets without one are called ``boundary``); not needed where there is no boundary.
     periodic
         Directions whose two end sides are glued, or pairs of names of boundaries that differ by a
         translation.
@@ -63,7 +63,10 @@ class Domain(Region):
     ------
     ValueError, TypeError
         For an unknown or empty boundary, a facet with no or two conditions (naming the boundary and the
-        number of facets), sides that do not match, and degenerate cells.
+        number of facets), sides that do not match, degenerate cells, vertices that are given twice; for a
+        file that cannot be read, cells of several shapes and surfaces that are not flat.
+    FileNotFoundError
+        Where there is no such file.
     """
 
     def __init__(
@@ -72,8 +75,7 @@ class Domain(Region):
         boundary: Mapping[str, Condition] | Condition | None = None,
         periodic: Iterable[int | tuple[str, str]] = (),
     ) -> None:
-        loaded = skfem.Mesh.load(mesh) if isinstance(mesh, (str, Path)) else mesh
-        self._mesh = from_skfem(loaded, [_pair(sides) for sides in periodic])
+        self._mesh = from_skfem(load_mesh(mesh), [_pair(sides) for sides in _listed(periodic)])
         self.boundary = _conditions(boundary)
         boundary_parts(self._mesh, self.boundary)
 
@@ -117,7 +119,7 @@ class Box(Region):
         Corners a and b, d numbers each (one number if d = 1).
     boundary
         Conditions by the names ``left`` and ``right`` (x), ``bottom`` and ``top`` (y), ``front`` and ``back``
-        (z), or one condition for all sides.
+        (z), or one condition for all sides, which keep their names.
     periodic
         Periodic directions, counted from 0.
 
@@ -142,7 +144,12 @@ class Box(Region):
             )
         if not all(a < b for a, b in zip(self.lower, self.upper, strict=True)):
             raise ValueError(f"lower, upper: expected lower < upper, got {self.lower} and {self.upper}")
-        self.periodic = tuple(sorted(periodic))
+        for a, b in zip(self.lower, self.upper, strict=True):
+            checked_number("upper - lower", b - a, "a side", 1.0 / _LARGEST, 2.0 * _LARGEST)
+        directions = [_pair(sides) for sides in _listed(periodic)]
+        if not all(isinstance(direction, int) for direction in directions):
+            raise TypeError(f"periodic: expected directions, got {directions}")
+        self.periodic = tuple(sorted(direction for direction in directions if isinstance(direction, int)))
         if len(set(self.periodic)) < len(self.periodic) or not set(self.periodic) <= set(range(self.dim)):
             raise ValueError(
                 f"periodic: expected different directions from 0 to {self.dim - 1}, got {self.periodic}"
@@ -227,7 +234,7 @@ def boundary_parts(
     """
     facets = mesh.facets
     if isinstance(boundary, Condition):
-        return (BoundaryPart("boundary", boundary, facets.boundary),)
+        return tuple(BoundaryPart(name, boundary, members) for name, members in _sides(mesh).items())
     taken: dict[int, str] = {}
     parts = []
     for name, condition in boundary.items():
@@ -264,9 +271,24 @@ def boundary_parts(
     return tuple(parts)
 
 
+def _sides(mesh: UnstructuredMesh) -> dict[str, Index]:
+    """The named boundaries that share no facet, and the facets of no name as ``boundary``."""
+    facets, sides = mesh.facets, {}
+    left = facets.boundary
+    for name, members in facets.names.items():
+        if len(members) and np.isin(members, left).all():
+            sides[name], left = members, np.setdiff1d(left, members)
+    return {**sides, "boundary": left} if len(left) or not sides else sides
+
+
 def _conditions(given: Mapping[str, Condition] | Condition | None) -> dict[str, Condition] | Condition:
     if isinstance(given, Condition):
         return given
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(
+            "boundary: expected conditions by the names of boundaries or one condition such as "
+            f"Dirichlet(0.0), got {given!r}"
+        )
     entries = dict(given or {})
     for name, condition in entries.items():
         if not isinstance(condition, Condition):
@@ -278,7 +300,15 @@ def _conditions(given: Mapping[str, Condition] | Condition | None) -> dict[str, 
 
 def _corner(name: str, given: Sequence[float] | float) -> tuple[float, ...]:
     numbers = (given,) if isinstance(given, (int, float, np.number)) else given
+    if not isinstance(numbers, Iterable):
+        raise TypeError(f"{name}: expected numbers, got {given!r}")
     return tuple(checked_number(name, number, "a coordinate", -_LARGEST, _LARGEST) for number in numbers)
+
+
+def _listed(periodic: object) -> Iterable[object]:
+    if isinstance(periodic, str) or not isinstance(periodic, Iterable):
+        raise TypeError(f"periodic: expected directions or pairs of names in a tuple, got {periodic!r}")
+    return periodic
 
 
 def _pair(sides: object) -> int | tuple[str, str]:

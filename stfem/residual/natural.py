@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stfem.data import Constant, Data, Polynomial, Trigonometric
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
@@ -14,6 +15,7 @@ from stfem.reconstruction.unstructured.facet_lift import lift_constants
 from stfem.reconstruction.unstructured.natural import NaturalConditions, NaturalPart
 from stfem.residual.boundary_growth import boundary_growth
 from stfem.residual.exactness import DATA_ORDER, DATA_POINTS, integrated_exactly
+from stfem.residual.leaving import smallest_normal_velocity
 from stfem.residual.ways import Way
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss, legendre_values
@@ -22,6 +24,8 @@ __all__ = ["NaturalResidual"]
 
 #: Normal velocity, relative to the largest, that is round-off.
 _ROUND_OFF = 1e-12
+#: Difference of a proved and a sampled weight, relative to it, that is none.
+_PROVED = 1e-9
 
 
 class NaturalResidual:
@@ -59,16 +63,33 @@ class NaturalResidual:
         matrix = np.broadcast_to(cell_diffusion(problem.equation, mesh), (mesh.dim, mesh.dim, mesh.size))
         self._diffuses = bool(np.any(matrix))
         velocity = [b(mesh.points(mesh.reference.vertices), 0.0) for b in problem.equation.velocity]
-        self._tolerance = _ROUND_OFF * float(np.sqrt(np.square(velocity).sum(axis=0).max(initial=0.0)))
+        self._speed = float(np.sqrt(np.square(velocity).sum(axis=0).max(initial=0.0)))
+        self._tolerance = _ROUND_OFF * self._speed
         self._lifts = [lift_constants(mesh, part.facets) for part in self.parts]
         excess = np.zeros(mesh.facets.count)
+        self._sampled: list[str] = []  # where the sign of b·n was seen, not proved
         for part, weights in zip(self.parts, conditions.weights, strict=True):
             self._check(part, weights)
             excess[part.facets] = np.where(weights < -self._tolerance, -weights, 0.0)
+            if self._proved(part) < min(0.0, float(weights.min())) - _PROVED * self._speed:
+                self._sampled.append(part.name)
         #: 2μ from facets where σ < 0, and their names.
         self.growth = boundary_growth(mesh, matrix, excess, conditions.facets) if np.any(excess) else 0.0
         self.growing = [part.name for part in self.parts if np.any(excess[part.facets])]
         self._smallest = np.linalg.eigvalsh(np.moveaxis(matrix, -1, 0))[:, 0]
+
+    def _proved(self, part: NaturalPart) -> float:
+        """Lower bound of σ on a part of the boundary, −∞ where none is known."""
+        velocity: Sequence[Data] = self.problem.equation.velocity
+        if not part.transfer.constant:
+            return -np.inf
+        if part.condition.total:
+            velocity = [-b for b in velocity if isinstance(b, (Constant, Polynomial, Trigonometric))]
+            if len(velocity) < self._mesh.dim:
+                return -np.inf
+        along = smallest_normal_velocity(self._mesh, part.facets, velocity, self.problem.final_time)
+        own = part.transfer.constant_value() if self._diffuses and not part.condition.total else 0.0
+        return 0.5 * along + own
 
     def _check(self, part: NaturalPart, weights: Array) -> None:
         entering = 2.0 * float(weights.min())
@@ -185,9 +206,10 @@ class NaturalResidual:
             if not (integrated_exactly(part.data, self.order) and part.transfer.constant):
                 count = self.points.shape[1]
                 sentences.append(f"data of boundary {part.name!r} integrated with {count} points per facet")
-        varying = any(part.time_dependent for part in self.parts)
-        if varying or not all(b.constant for b in self.problem.equation.velocity):
-            sentences.append("the sign of b·n at the boundary was looked at in points")
+        for name in self._sampled:
+            sentences.append(
+                f"the flow leaves through boundary {name!r}, or enters as strongly, as it was sampled"
+            )
         return tuple(sentences)
 
     @property

@@ -24,7 +24,7 @@ from stfem.residual.exactness import DATA_ORDER, DATA_POINTS, integrated_exactly
 from stfem.residual.modal import ModalTerms, SourceModes
 from stfem.residual.norms import UNDERFLOW, SlabNorms
 from stfem.residual.variation import TotalVariation
-from stfem.residual.ways import Terms, Way, squares
+from stfem.residual.ways import Terms, Way, lower_root, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
 
@@ -74,7 +74,7 @@ class MeshResidual:
         self.problem, self.reconstruction = problem, reconstruction
         mesh, target = reconstruction.target.mesh, reconstruction.target
         self.diffusion = cell_diffusion(equation, mesh)
-        self._smallest, self._inverse = _inverted(self.diffusion)
+        self._smallest, self._root = _inverted(self.diffusion)
         self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
         self._growth, self._growth_given = self._growth_rate(growth)
         extra = 0 if mesh.affine else mesh.dim
@@ -268,8 +268,8 @@ class MeshResidual:
             local = slab.at(s, modes)
             divergences.append(space.divergence(local, points)[0])
             defects.append(space.values(local, points)[:, 0] - diffused)
-        metric = self._inverse[:, :, None]
-        return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
+        root = self._root[:, :, None]
+        return Terms(scalar, with_flux, divergences, defects, gap, root, [*added, *divergences])
 
     def square(self, field: Array) -> Array:
         """∫_K f² of values at the points, ``(C,)``."""
@@ -319,7 +319,7 @@ class MeshResidual:
 
 
 def _inverted(diffusion: Array) -> tuple[Array, Array]:
-    """Smallest eigenvalue of D in the cells, and D^{-1}; zeros where D = 0 everywhere."""
+    """Smallest eigenvalue of D in the cells, and L with LLᵀ = D^{-1}; zeros where D = 0 everywhere."""
     matrices = np.moveaxis(diffusion, -1, 0)
     eigenvalues: Array = np.linalg.eigvalsh(matrices).astype(np.float64)
     if not np.any(diffusion):
@@ -327,5 +327,5 @@ def _inverted(diffusion: Array) -> tuple[Array, Array]:
     if np.any(eigenvalues[:, 0] <= 1e-14 * eigenvalues[:, -1]):
         worst = eigenvalues[np.argmin(eigenvalues[:, 0])]
         raise ValueError(f"diffusion: expected zero or positive definite, got eigenvalues {worst.tolist()}")
-    inverse: Array = np.linalg.inv(matrices).astype(np.float64)
-    return eigenvalues[:, 0], np.moveaxis(inverse, 0, -1)
+    unit = np.broadcast_to(np.eye(len(diffusion))[:, :, None], diffusion.shape)
+    return eigenvalues[:, 0], lower_root(diffusion, unit)

@@ -8,6 +8,7 @@ from math import ceil, isfinite, isnan
 
 import numpy as np
 
+from stfem.semidiscretization import SolveError
 from stfem.timestepping.stepper import ODE, Array, Stepper, Writing
 
 
@@ -81,6 +82,8 @@ def integrate(
     ------
     NonFiniteError
         a value or a rate is infinite or NaN; raised for the first such node, instead of yielding it.
+    SolveError
+        an implicit step whose system was not solved, with its time and number.
     ValueError
         from ``number_of_steps``, at the call.
     """
@@ -107,7 +110,10 @@ def _nodes(
         time = final_time if n == steps else n * final_time / steps
         # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            values = stepper.step(ode, node.time, node.values, dt, node.rate)
+            try:
+                values = stepper.step(ode, node.time, node.values, dt, node.rate)
+            except SolveError as error:
+                raise SolveError(error.what, error.residual, node.time, n) from error
         node = _node(ode, time, values, n)
     if progress is not None:
         progress(steps, steps)
