@@ -10,10 +10,10 @@ from stfem.reconstruction.unstructured import MeshSlab
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss
 
-__all__ = ["ORDER", "MeshErrors"]
+__all__ = ["MeshErrors"]
 
 #: Points in time per slab at which true errors are looked at, and order of the quadrature beyond that of û.
-_POINTS, ORDER = 5, 12
+_POINTS, _ORDER = 5, 12
 
 
 class MeshErrors:
@@ -36,7 +36,7 @@ class MeshErrors:
 
     def __init__(self, problem: Problem, target: BrokenSpace, diffusion: Array) -> None:
         self._problem, self._target, self._diffusion = problem, target, diffusion
-        self.order = 2 * target.degree + ORDER
+        self.order = 2 * target.degree + _ORDER
         self._points, weights = target.mesh.reference.quadrature(self.order)
         self._x = target.mesh.points(self._points)
         self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
