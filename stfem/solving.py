@@ -134,7 +134,7 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
         result: Any = chosen.run(semi, solution.nodes(), solution.stepper.order)
     if not isinstance(result, Estimate):
         return cast(Estimate, result)  # of an estimator of the user's own, whatever it is
-    return replace(result, facts={**result.facts, "signature": solution.signature})
+    return replace(result, facts={**result.facts, **solution.facts})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -194,7 +194,7 @@ def certify(
     solution = replace(solution, values=recorder.last.values)
     facts = {
         **result.facts,
-        "signature": solution.signature,
+        **solution.facts,
         "seconds_solve": recorder.seconds,
         "seconds_estimate": time.perf_counter()
         - started

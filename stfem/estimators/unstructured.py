@@ -199,6 +199,7 @@ class _Pass:
         self.hyperbolic, self.parabolic = np.zeros(mesh.size), np.zeros(mesh.size)
         # ‖z‖ of the oscillation of boundary data: at any time, at the end of the last slab
         self._missed, self._missed_end = 0.0, 0.0
+        self._l1 = 0.0  # bound in L¹ of what is not missed there (T5.15)
         self.errors = MeshErrors(problem, self.reconstruction.target, residual.diffusion)
         self.last: MeshSlab | None = None
 
@@ -213,15 +214,18 @@ class _Pass:
         start, self._missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
         self._missed = max(self._missed, sup)
         if self.state is None:
-            initial, initial_l1 = self._initial(slab.at(0.0, slab.state))
+            initial, self._l1 = self._initial(slab.at(0.0, slab.state))
             rate = poincare_rate(self.residual)
-            self.state = BoundState(initial + start, initial_l1, 0.0, rate, self._measure, (0.0,))
+            self.state = BoundState(initial + start, self._l1, 0.0, rate, self._measure, (0.0,))
         norms, way = cheapest(self.residual.norms(slab), self.state.final)
         share = 0.0
         if self._right_side is not None:
             defect = temporal_defect(slab, self.reconstruction.nodal, self._right_side)
             share = replace(norms, temporal=defect).temporal_share(0.0)
-        choice = self.state.advance(norms, self.residual.reaction_growth or 0.0)
+        choice = self.state.advance(norms, 0.0)
+        with np.errstate(over="ignore"):
+            factor = float(np.exp((self.residual.reaction_growth or 0.0) * norms.duration))
+        self._l1 = factor * (self._l1 + norms.integral_l1(self._measure))
         self.hyperbolic += choice.alpha * cell_shares(norms.residual_sq)
         self.parabolic += choice.beta * cell_shares(norms.flux_sq)
         if self._known:
@@ -243,7 +247,7 @@ class _Pass:
         """Bound of ‖w‖ of the layers at one time."""
         return 0.0 if self._lift is None else self._lift.size(state)
 
-    def _in_l1(self, final: float, l1: float) -> float:
+    def _in_l1(self, final: float) -> float:
         """Bound of ‖e(T)‖_{L¹}: by the variation of the residual (T5.15), or |Ω|^{1/2} times that in L²."""
         root = float(np.sqrt(self._measure)) * final
         growth, missed = self.residual.reaction_growth, self.residual.missed_sup
@@ -252,6 +256,7 @@ class _Pass:
             return root
         if missed > 0.0 and not natural.maximum_principle:
             return root
+        l1 = self._l1
         if missed > 0.0:
             with np.errstate(over="ignore"):
                 l1 += self._measure * missed * float(np.exp(growth * self.problem.final_time))
@@ -282,7 +287,7 @@ class _Pass:
             bound_final=state.final + self._missed_end,
             bound_energy=state.energy / float(np.sqrt(1.0 - residual.spent))
             + float(np.sqrt(self._missed**2 + float(residual.missed_flux_sq))),
-            bound_l1=self._in_l1(state.final + self._missed_end, state.l1),
+            bound_l1=self._in_l1(state.final + self._missed_end),
             enclosure=(max(0.0, gap - width), gap + width),
             parts={
                 "initial": state.initial,

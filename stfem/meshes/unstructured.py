@@ -33,6 +33,7 @@ from scipy.spatial import cKDTree
 
 from stfem.meshes import reference as shapes
 from stfem.meshes.facets import Facets, Index, build_facets
+from stfem.meshes.location import CellFinder, Location
 from stfem.meshes.quadrature import Array
 from stfem.meshes.reference import ReferenceCell
 
@@ -213,31 +214,35 @@ class UnstructuredMesh:
         """Means of the vertices, ``(d, C)``."""
         return np.asarray(self._gather(slice(None)).mean(axis=1))
 
-    def locate(self, x: Array) -> tuple[Index, Array]:
+    def locate(self, x: Array) -> Location:
         """Cells ``(n,)`` that hold points ``(d, n)``, and the reference points ``(d, n)`` there.
+
+        On a facet it is the cell with the smallest number.
 
         Raises
         ------
         ValueError
-            For points outside of the mesh.
+            For points outside of the mesh, naming the first.
         """
         if not np.isfinite(x).all():
             raise ValueError("x: expected finite coordinates, got others")
-        if x.shape[1] == 0:
-            return np.zeros(0, dtype=np.intp), x
-        try:
-            cells = np.asarray(self._finder(*x), dtype=np.intp)
-        except (ValueError, IndexError):  # triangles, lines
-            raise ValueError("x: expected points inside of the mesh, got others") from None
-        return cells, np.asarray(self.source.mapping().invF(x[:, :, None], tind=cells))[:, :, 0]
+        found = self.find(x)
+        outside = found.cells < 0
+        if np.any(outside):
+            first = x[:, np.argmax(outside)]
+            raise ValueError(
+                f"x: expected points inside of the mesh, got {np.count_nonzero(outside)} outside, "
+                f"the first is {first.tolist()}"
+            )
+        return found
 
-    def __getstate__(self) -> dict[str, object]:
-        # a function, which cannot be stored; it is made again when asked for
-        return {name: value for name, value in self.__dict__.items() if name != "_finder"}
+    def find(self, x: Array) -> Location:
+        """The same, with −1 for points outside of the mesh."""
+        return self._finder(x)
 
     @cached_property
-    def _finder(self) -> Any:
-        return self.source.element_finder()
+    def _finder(self) -> CellFinder:
+        return CellFinder(self.reference, self._gather(slice(None)), self.affine)
 
     def facet_groups(self, side: int, facets: Index) -> Iterator[tuple[int, int, Index]]:
         """Facets by their place in the cell: (local number, orientation, positions in ``facets``).

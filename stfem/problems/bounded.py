@@ -17,12 +17,14 @@ from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh, from_skfem
 from stfem.problems.arguments import checked_number
 from stfem.problems.conditions import Condition
-from stfem.problems.domain import Region, Seam, box_seams
+from stfem.problems.domain import Region, Seam, box_seams, unit_points
 
 __all__ = ["BoundaryPart", "Box", "Domain", "boundary_parts", "cell_numbers"]
 
 _SIDES = (("left", "right"), ("bottom", "top"), ("front", "back"))
 _LARGEST = 1e60
+#: Cells and boundary facets of which points are taken to know a domain again.
+_SPREAD = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,8 @@ class Domain(Region):
         boundary: Mapping[str, Condition] | Condition | None = None,
         periodic: Iterable[int | tuple[str, str]] = (),
     ) -> None:
-        self._mesh = from_skfem(load_mesh(mesh), [_pair(sides) for sides in _listed(periodic)])
+        self.periodic = tuple(_pair(sides) for sides in _listed(periodic))
+        self._mesh = from_skfem(load_mesh(mesh), self.periodic)
         self.boundary = _conditions(boundary)
         boundary_parts(self._mesh, self.boundary)
 
@@ -96,6 +99,13 @@ class Domain(Region):
         corners = self._mesh.vertices[:, self._mesh.cells[:, rng.integers(self._mesh.size, size=count)]]
         weights = rng.dirichlet(np.ones(corners.shape[1]), count).T
         return np.asarray((corners * weights).sum(axis=1))
+
+    def spread(self) -> Array:
+        mesh = self._mesh
+        chosen, sides = (_every(n, _SPREAD) for n in (mesh.size, len(mesh.facets.boundary)))
+        middle = mesh.reference.on_facet.vertices.mean(axis=1, keepdims=True)
+        on_boundary = mesh.facet_points(middle, mesh.facets.boundary[sides])[:, 0]
+        return np.concatenate([mesh.centroids[:, chosen], on_boundary], axis=1)
 
     def seams(self, rng: np.random.Generator) -> Iterator[Seam]:
         glued = np.flatnonzero(np.any(self._mesh.facets.shift != 0.0, axis=0))
@@ -187,6 +197,17 @@ class Box(Region):
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         lower, upper = (np.reshape(corner, (-1, 1)) for corner in (self.lower, self.upper))
         return np.asarray(rng.uniform(lower, upper, (self.dim, count)))
+
+    def spread(self) -> Array:
+        lower, upper = (np.reshape(corner, (-1, 1)) for corner in (self.lower, self.upper))
+        inside = lower + unit_points(self.dim) * (upper - lower)
+        parts = [inside]
+        for i in range(self.dim):
+            for end in (self.lower[i], self.upper[i]):
+                side = inside[:, ::2].copy()
+                side[i] = end
+                parts.append(side)
+        return np.concatenate(parts, axis=1)
 
     def seams(self, rng: np.random.Generator) -> Iterator[Seam]:
         return box_seams(self.lower, self.upper, self.periodic, rng)
@@ -303,6 +324,11 @@ def _corner(name: str, given: Sequence[float] | float) -> tuple[float, ...]:
     if not isinstance(numbers, Iterable):
         raise TypeError(f"{name}: expected numbers, got {given!r}")
     return tuple(checked_number(name, number, "a coordinate", -_LARGEST, _LARGEST) for number in numbers)
+
+
+def _every(count: int, most: int) -> Index:
+    """So many numbers below a count, evenly spaced; all where there are no more."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
 
 
 def _listed(periodic: object) -> Iterable[object]:

@@ -22,6 +22,8 @@ from stfem.reconstruction import (
     RowReconstruction,
     combine,
 )
+from stfem.residual.dissipation import DissipativeGrowth, definite
+from stfem.residual.expansion import Expansion
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
@@ -59,9 +61,17 @@ class ResidualSplit:
         The scheme (for its problem and grid).
     reconstruction
         The bound spatial reconstruction.
+    spectral
+        Whether residuals are split by frequency, and growth rates lowered by diffusion, where that is known.
     """
 
-    def __init__(self, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction) -> None:
+    def __init__(
+        self,
+        semidiscretization: Semidiscretization,
+        reconstruction: BoundReconstruction,
+        spectral: bool = True,
+    ) -> None:
+        self._by_frequency = spectral and definite(semidiscretization.problem.equation.diffusion)
         self.problem = semidiscretization.problem
         self.equation = self.problem.equation
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
@@ -86,6 +96,10 @@ class ResidualSplit:
         self.inverse_diffusion = semidiscretization.diffusion.inverse
         self.scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
+        self._expansion = Expansion.of(self.problem, self._growth_rate)
+        self._dissipative: DissipativeGrowth | None = None
+        if self._by_frequency:
+            self._dissipative = DissipativeGrowth.of(self.problem, self._growth_rate, self.scheme_grid.cells)
         self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
         self.source_weights = tuple(
             float(np.sqrt(bound))
@@ -114,6 +128,11 @@ class ResidualSplit:
         if self._quadratic is None or not known:
             return 1.0
         return self._quadratic.family_gain(slab, level) if self.terms.diffuses else 0.0
+
+    def spectral_gain(self, slab: ReconstructedSlab, level: float) -> float:
+        """What splits by frequencies gain over λ = 1 on a slab, relative to it, as its last node tells."""
+        known = self._quadratic is not None and slab.stop.node.acceleration is not None
+        return self._quadratic.spectral_gain(slab, level) if self._quadratic is not None and known else 0.0
 
     @property
     def unproved(self) -> tuple[str, ...]:
@@ -149,7 +168,9 @@ class ResidualSplit:
         velocity = self.equation.velocity if self.equation.linear else ()
         return any(datum.time_dependent for datum in (*velocity, self.equation.reaction))
 
-    def norms(self, slab: ReconstructedSlab, family: bool = True, level: float = 0.0) -> SlabNorms:
+    def norms(
+        self, slab: ReconstructedSlab, family: bool = True, level: float = 0.0, spectral: bool = True
+    ) -> SlabNorms:
         """Squared norms per cell, remainders, mean defect and growth rate of one slab.
 
         They come from residuals at the nodes where these carry accelerations and the errors of interpolation
@@ -163,15 +184,25 @@ class ResidualSplit:
             Whether all members of the flux family are wanted; with False all may count as λ = 1.
         level
             Error bound at the start of the slab: tells how much the parts of the residual matter.
+        spectral
+            Whether splits by frequencies are wanted.
         """
+        found = self._norms(slab, family, level, spectral)
+        if self._expansion is None:
+            return found
+        return replace(found, expansion=self._expansion.on(slab.time))
+
+    def _norms(self, slab: ReconstructedSlab, family: bool, level: float, spectral: bool) -> SlabNorms:
         temporal, rates = 0.0, np.zeros(3)
+        combined: SlabNorms | None = None
         if all(entry.node.acceleration is not None for entry in slab.nodes):
             defect = TimeDefect(slab, self.scheme_grid, self._filter)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
-                norms = self._from_nodes(self._quadratic, slab, defect, family, level)
+                norms = self._from_nodes(self._quadratic, slab, defect, (family, spectral), level)
+                combined = replace(norms, rates=rates)
                 if norms.temporal <= self._allowance(norms, level):
-                    return replace(norms, rates=rates)
+                    return combined
                 temporal = norms.temporal
         # where gains of the family are not known beforehand, they are not left out either
         whole = self.terms.diffuses and (family or not self.from_nodes)
@@ -179,7 +210,7 @@ class ResidualSplit:
         measured.run()
         scale, shape = self.grid.cell_measure * slab.time.duration, self.grid.cells
         round_off = self.root_weight * self._round_off(slab, measured.sizes, measured.magnitude)
-        return SlabNorms(
+        own = SlabNorms(
             slab.time.start,
             slab.time.stop,
             (measured.residual_sq * scale).reshape(shape),
@@ -193,6 +224,9 @@ class ResidualSplit:
             temporal,
             rates=rates,
         )
+        if combined is None:
+            return own
+        return min(own, combined, key=lambda norms: norms.after(level))
 
     def node_terms(self, node: NodeReconstruction) -> LinearTerms:
         """Terms of û and its rate of change at a node on all cells, built once."""
@@ -224,14 +258,15 @@ class ResidualSplit:
             return None
         rows = self.scheme_grid.cells[0]
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
-        return QuadraticSplit(evaluator, reconstruction, source)
+        cells = self.scheme_grid.cells if self._by_frequency else None
+        return QuadraticSplit(evaluator, reconstruction, source, self.problem.final_time, cells)
 
     def _from_nodes(
         self,
         quadratic: QuadraticSplit,
         slab: ReconstructedSlab,
         defect: TimeDefect,
-        family: bool,
+        wanted: tuple[bool, bool],
         level: float,
     ) -> SlabNorms:
         facts = quadratic.facts(slab.nodes)
@@ -239,9 +274,13 @@ class ResidualSplit:
             np.concatenate([getattr(entry, name) for entry in facts]) for name in ("sizes", "magnitude")
         )
         round_off = self._round_off(slab, sizes, magnitude)
-        growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
+        slow = self._slow_modes(quadratic, slab, defect)
+        growth = self._growth_rate.rate(slab.time, *slow)
+        lowered = self._dissipative
+        dissipative = None if lowered is None else lowered.rates(slab.time, growth, *slow)
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
-        norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses, pieces)
+        family, spectral = wanted[0] and self.terms.diffuses, wanted[1] or dissipative is not None
+        norms = quadratic.norms(slab, round_off, growth, pieces, family, spectral, dissipative)
         return norms.with_temporal(*quadratic.temporal(slab, defect, self._allowance(norms, level)))
 
     def _slow_modes(

@@ -102,7 +102,7 @@ def _nodes(
     # The same dt in every step (not the difference of the times, which varies by rounding) lets direct
     # solvers keep their factorisation.
     dt = final_time / steps
-    node = _node(ode, 0.0, values, 0)
+    node = node_at(ode, 0.0, values, 0)
     for n in range(1, steps + 1):
         if progress is not None:
             progress(n - 1, steps)
@@ -114,14 +114,20 @@ def _nodes(
                 values = stepper.step(ode, node.time, node.values, dt, node.rate)
             except SolveError as error:
                 raise SolveError(error.what, error.residual, node.time, n) from error
-        node = _node(ode, time, values, n)
+        node = node_at(ode, time, values, n)
     if progress is not None:
         progress(steps, steps)
     yield node
 
 
-def _node(ode: ODE, time: float, values: Array, step: int) -> Node:
-    """Evaluate the rate and check both arrays."""
+def node_at(ode: ODE, time: float, values: Array, step: int) -> Node:
+    """The node with values at a time, which is that of a step: evaluates the rate and checks both arrays.
+
+    Raises
+    ------
+    NonFiniteError
+        For values or rates that are infinite or NaN.
+    """
     _require_finite(values, "solution", time, step)
     values = _read_only(values)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
