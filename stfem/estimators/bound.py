@@ -268,6 +268,12 @@ class BoundState:
         self._energy = end.min(axis=(1, 2))
 
     @property
+    @np.errstate(over="ignore")
+    def growth(self) -> float:
+        """Exponential factor of what grew so far."""
+        return float(np.exp(self.exponent))
+
+    @property
     @np.errstate(over="ignore", invalid="ignore")
     def energy(self) -> float:
         """Bound of ( sup‖e‖² + ε∫‖A^{1/2}∇e‖² )^{1/2}, T4.3."""

@@ -250,7 +250,7 @@ class _Run:
                 "hyperbolic": state.hyperbolic,
                 "parabolic": float(np.sqrt(state.parabolic_sq)),
                 "temporal": temporal,
-                "growth": float(np.exp(state.exponent)),
+                "growth": state.growth,
             },
             indicators_sq=self.indicators.total(),
             assumptions=(*stability.assumptions, *unproved),

@@ -55,6 +55,8 @@ class SlabNorms:
     rates
         Norms in L²(slab × Ω) of the modes in time of the rate of the scheme's values, lowest first (zeros
         where the nodes carry no accelerations).
+    variation
+        Bound of ∫_slab of the total variation of R, a measure, where cells differ; `integral_l1` by default.
     spectrum
         The residual by frequencies, where its best splits may count too.
     dissipative
@@ -82,6 +84,7 @@ class SlabNorms:
     spread_sq: float = 0.0
     pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
+    variation: float | None = None
     spectrum: SplitSpectrum | None = None
     dissipative: DissipativeRates | None = None
     joint: JointDual | None = None
@@ -113,6 +116,8 @@ class SlabNorms:
 
             Σ_K √(s_K² − r + r_K) ≤ Σ_K s_K + Σ_K (r_K − r)/(2 s_K) ≤ Σ_K s_K + ρ (max 1/s − mean 1/s)/2 .
         """
+        if self.variation is not None:
+            return self.variation + float(np.sqrt(measure)) * self.remainder
         spread = self.spread_sq + self.rounding_sq
         count = self.residual_sq.size
         sizes = np.sqrt(self.hyperbolic_sq(1.0) + self.rounding_sq / count)
