@@ -1,6 +1,7 @@
 """stfem: convection–diffusion problems, and a guaranteed bound of how wrong the result is."""
 
 from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
+from stfem.adaptivity import ToleranceCertificate, ToleranceError, certify
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.problems import (
     Box,
@@ -19,7 +20,7 @@ from stfem.provenance import installed_version
 from stfem.reconstruction import Hermite, Siac
 from stfem.semidiscretization import EquationProjection, Gmres, SolveError, UnfinishedSolveWarning
 from stfem.solution import Solution
-from stfem.solving import Certificate, certify, estimate, solve
+from stfem.solving import Certificate, estimate, solve
 from stfem.stationary import StationarySolution, solve_stationary
 from stfem.timestepping import NonFiniteError
 
@@ -46,6 +47,8 @@ __all__ = [
     "SplitEstimator",
     "StationaryProblem",
     "StationarySolution",
+    "ToleranceCertificate",
+    "ToleranceError",
     "Torus",
     "TotalFlux",
     "UnfinishedSolveWarning",

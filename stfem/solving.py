@@ -132,7 +132,7 @@ def estimate(solution: Solution | StationarySolution, estimator: Estimator | Non
             f"solution: expected a Solution, as solve(…) returns it, got {_named(solution)}; "
             "certify(problem, …) solves and estimates"
         )
-    chosen = _estimator(estimator, solution.problem)
+    chosen = chosen_estimator(estimator, solution.problem)
     semi = solution.semidiscretization
     with _LOCKS.setdefault(semi, RLock()):
         result: Any = chosen.run(semi, solution.nodes(), solution.stepper.order)
@@ -188,7 +188,7 @@ def certify(
     ValueError, TypeError, NonFiniteError
         As `solve`.
     """
-    chosen = _estimator(estimator, problem)
+    chosen = chosen_estimator(estimator, problem)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
@@ -295,7 +295,7 @@ def _corrected(
     return initial_corrected(semi, rule.bind(semi), implicit)
 
 
-def _estimator(given: Estimator | None, problem: Problem) -> Estimator:
+def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
     """The estimator, or the default one; checked against the domain before any work is done."""
     on_mesh = isinstance(problem, Problem) and not isinstance(problem.domain, Torus)
     if given is None:

@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "io": ("solving", "adaptivity", "studies"),
     "testing": ("solving",),
     "plotting": ("io",),
-    "": ("plotting", "testing", "solving"),  # stfem/__init__.py, the public names
+    "": ("plotting", "testing", "adaptivity"),  # stfem/__init__.py, the public names
     "demo": ("", "plotting", "provenance"),
     "cli": ("demo",),
     "__main__": ("cli",),

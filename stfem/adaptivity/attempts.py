@@ -1,0 +1,121 @@
+"""What the search for a tolerance leaves behind: its attempts, and why it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tabulate import tabulate
+
+from stfem.solving import Certificate
+
+__all__ = ["Attempt", "Search", "ToleranceCertificate", "ToleranceError"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One whole run of a search.
+
+    Attributes
+    ----------
+    cells, degree
+        Cells per direction N and polynomial degree q.
+    cfl
+        Fraction of the linear stability limit that the time step was asked to be.
+    dt, steps, slabs, dofs
+        Time step, number of steps, of slabs of the estimate, and of unknowns; 0 for a run without an end.
+    bound
+        In the norm of the search; infinite for a run without an end.
+    initial, temporal
+        Of the bound in L² the initial error, and the share of the time stepping, as in `Estimate.parts`.
+    seconds, seconds_solve
+        Wall time of all, and of the time stepping alone.
+    failure
+        Why the run has no end; empty where it has one.
+    """
+
+    cells: int
+    degree: int
+    cfl: float
+    dt: float = 0.0
+    steps: int = 0
+    slabs: int = 0
+    dofs: int = 0
+    bound: float = float("inf")
+    initial: float = 0.0
+    temporal: float = 0.0
+    seconds: float = 0.0
+    seconds_solve: float = 0.0
+    failure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How `certify` went about a tolerance.
+
+    Attributes
+    ----------
+    tol, norm
+        What was asked for.
+    attempts
+        All runs, in their order.
+    reason
+        Why it stopped, in a sentence.
+    """
+
+    tol: float
+    norm: str
+    attempts: tuple[Attempt, ...]
+    reason: str
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of all attempts."""
+        return sum(attempt.seconds for attempt in self.attempts)
+
+    def __str__(self) -> str:
+        rows = []
+        for a in self.attempts:
+            dt, bound = f"{a.dt:.3g}" if a.dt else "", a.failure or f"{a.bound:.3e}"
+            rows.append((a.cells, a.degree, a.dofs or "", dt, bound, f"{a.seconds:.2f}"))
+        headers = ("cells", "degree", "unknowns", "dt", "bound", "seconds")
+        return tabulate(rows, headers, disable_numparse=True) + f"\n{self.reason}"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ToleranceCertificate(Certificate):
+    """A certificate that a search has found.
+
+    Attributes
+    ----------
+    search
+        All attempts; all other attributes are those of `Certificate`.
+    """
+
+    search: Search
+
+
+class ToleranceError(RuntimeError):
+    """A search for a tolerance stopped before its bound was small enough.
+
+    Attributes
+    ----------
+    search
+        Its attempts, and why it stopped.
+    certificate
+        Of the attempt with the smallest bound; None where no run came to an end.
+    """
+
+    def __init__(self, search: Search, certificate: ToleranceCertificate | None) -> None:
+        self.search, self.certificate = search, certificate
+        super().__init__(f"tol: expected a bound of at most {search.tol:g}, got {_got(search)}")
+
+
+def _got(search: Search) -> str:
+    finished = [attempt for attempt in search.attempts if not attempt.failure]
+    if not finished:
+        return f"none: {search.reason}"
+    best = min(finished, key=lambda attempt: attempt.bound)
+    return (
+        f"{best.bound:.3g} with {best.cells} cells per direction and degree {best.degree}, after "
+        f"{len(search.attempts)} attempts in {search.seconds:.3g} s: {search.reason}"
+    )

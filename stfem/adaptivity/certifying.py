@@ -1,0 +1,199 @@
+"""certify, with a grid or with a tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, overload
+
+import numpy as np
+
+from stfem import solving
+from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
+from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
+from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
+from stfem.problems import Domain, Problem, UnsupportedDomainError
+from stfem.reconstruction import Reconstruction
+from stfem.semidiscretization import EquationProjection
+from stfem.solving import Certificate, Estimator
+from stfem.timestepping import Stepper
+
+__all__ = ["certify"]
+
+
+@overload
+def certify(
+    problem: Problem,
+    *,
+    tol: float,
+    norm: str | None = ...,
+    max_dofs: int | None = ...,
+    max_seconds: float | None = ...,
+    callback: Callable[[Attempt], object] | None = ...,
+    unproved: bool | None = ...,
+    estimator: Estimator | None = ...,
+    stepper: Stepper | None = ...,
+    flux: ConvectiveFlux = ...,
+    penalty: InteriorPenalty | None = ...,
+    initial_correction: bool | Reconstruction | EquationProjection = ...,
+    progress: bool = ...,
+) -> ToleranceCertificate: ...
+
+
+@overload
+def certify(
+    problem: Problem,
+    *,
+    cells: int | tuple[int, ...] | None = ...,
+    degree: int,
+    estimator: Estimator | None = ...,
+    dt: float | None = ...,
+    cfl: float | None = ...,
+    stepper: Stepper | None = ...,
+    flux: ConvectiveFlux = ...,
+    penalty: InteriorPenalty | None = ...,
+    initial_correction: bool | Reconstruction | EquationProjection = ...,
+    progress: bool = ...,
+) -> Certificate: ...
+
+
+def certify(
+    problem: Problem,
+    *,
+    cells: int | tuple[int, ...] | None = None,
+    degree: int | None = None,
+    tol: float | None = None,
+    norm: str | None = None,
+    max_dofs: int | None = None,
+    max_seconds: float | None = None,
+    callback: Callable[[Attempt], object] | None = None,
+    unproved: bool | None = None,
+    estimator: Estimator | None = None,
+    dt: float | None = None,
+    cfl: float | None = None,
+    stepper: Stepper | None = None,
+    flux: ConvectiveFlux = flux_rusanov,
+    penalty: InteriorPenalty | None = None,
+    initial_correction: bool | Reconstruction | EquationProjection = True,
+    progress: bool = False,
+) -> Certificate:
+    """Solve and estimate, on a given grid or so that the bound is at most a tolerance.
+
+    With ``cells`` and ``degree`` that is one streaming pass: memory does not grow with the number of steps.
+    With ``tol`` whole runs follow each other, on a torus or `Box`, with as many cells in every direction;
+    number of cells, degree and time step of each are chosen from the bounds and costs of those before it, so
+    that a bound ≤ ``tol`` takes little time. All other parameters are those of `solve` and `estimate`; the
+    initial value is corrected for the reconstruction of the estimator.
+
+    Parameters
+    ----------
+    cells, degree, dt, cfl
+        The grid and the time step. Not together with ``tol``.
+    tol
+        What the bound is to be at most (the unit of the norm).
+    norm
+        Of the bound: "l2" sup_t ‖u − û‖_{L²} (default), "energy" or "l1"; `Estimate.bound`,
+        `Estimate.bound_energy`, `Estimate.bound_l1`.
+    max_dofs
+        Largest number of unknowns of a run, 10 millions by default.
+    max_seconds
+        Wall time of all runs; a run that is not done by then is given up. No limit by default.
+    callback
+        Called after every run with its `Attempt`; the search ends where it returns True.
+    unproved
+        Whether bounds that are not `Estimate.guaranteed` do as well; by default they do not.
+
+    Returns
+    -------
+    Certificate
+        ``.solution``, ``.estimate`` and all attributes of the estimate; with ``tol`` a
+        `ToleranceCertificate`, whose ``.search`` lists the runs.
+
+    Raises
+    ------
+    ToleranceError
+        Where no bound ≤ ``tol`` was found. It says how far the search came and why it stopped, and has the
+        best certificate as ``.certificate``.
+    UnsupportedDomainError
+        For ``tol`` on a `Domain`, which has its mesh.
+    ValueError, TypeError, NonFiniteError
+        As `solve`; for both a grid and a tolerance, and for neither. A run that blows up during a search is
+        followed by a finer one.
+    """
+    scheme: dict[str, Any] = {
+        "stepper": stepper,
+        "flux": flux,
+        "penalty": penalty,
+        "initial_correction": initial_correction,
+    }
+    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl}
+    limits = {
+        "norm": norm,
+        "max_dofs": max_dofs,
+        "max_seconds": max_seconds,
+        "callback": callback,
+        "unproved": unproved,
+    }
+    if tol is None:
+        _check_alone(limits, "degree", "tol")
+        if degree is None:
+            raise TypeError("certify: expected either cells and degree or tol, got neither degree nor tol")
+        return solving.certify(
+            problem,
+            cells=cells,
+            degree=degree,
+            dt=dt,
+            cfl=cfl,
+            estimator=estimator,
+            progress=progress,
+            **scheme,
+        )
+    _check_alone(grid, "tol", "cells and degree")
+    chosen = "l2" if norm is None else norm
+    _check_search(problem, chosen, callback)
+    return certify_within(
+        problem,
+        _positive("tol", tol),
+        chosen,
+        max_dofs=MAX_DOFS if max_dofs is None else int(_positive("max_dofs", max_dofs)),
+        max_seconds=math.inf if max_seconds is None else _positive("max_seconds", max_seconds),
+        callback=callback,
+        unproved=bool(unproved),
+        progress=progress,
+        estimator=estimator,
+        options=scheme,
+    )
+
+
+def _check_alone(others: dict[str, Any], given: str, instead: str) -> None:
+    """Raise TypeError for arguments that do not belong to what was given."""
+    superfluous = [name for name, value in others.items() if value is not None]
+    if superfluous:
+        raise TypeError(
+            f"certify: expected {', '.join(superfluous)} only without {given}, with {instead}: "
+            "either the grid or the tolerance is given"
+        )
+
+
+def _check_search(problem: object, norm: object, callback: object) -> None:
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem: expected a Problem, got a {type(problem).__name__}")
+    if isinstance(problem.domain, Domain):
+        raise UnsupportedDomainError(
+            "tol: expected a problem on a Torus or Box, whose grids can be chosen, got one on a Domain, "
+            "which has its mesh; give degree"
+        )
+    if norm not in NORMS:
+        raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
+    if norm == "l1" and problem.equation.components > 1:
+        raise ValueError("norm: expected 'l2' or 'energy' for a system, got 'l1', which scalar problems have")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback: expected a function of an Attempt, got a {type(callback).__name__}")
+
+
+def _positive(name: str, value: object) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: expected a number, got {value!r}")
+    if not (math.isfinite(value) and value > 0.0):
+        raise ValueError(f"{name}: expected a positive finite number, got {value}")
+    return float(value)
