@@ -11,21 +11,23 @@ import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from stfem import __version__
+from stfem.adaptivity import ToleranceError, certify
 from stfem.demo import FILES, QUICK, DemoParameters, run_demo
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.plotting import PICTURE_ENDINGS
 from stfem.problems import BOUNDED, CATALOGUE, STATIONARY, Domain, Problem, StationaryProblem
 from stfem.semidiscretization import SolveError
-from stfem.solving import certify, estimate
+from stfem.solving import estimate
 from stfem.stationary import solve_stationary
 from stfem.timestepping import NonFiniteError
 
 #: Everything that can be certified by name.
 _PROBLEMS: dict[str, Callable[..., Problem | StationaryProblem]] = {**CATALOGUE, **BOUNDED, **STATIONARY}
-#: Cells per direction and diffusion where nothing is said.
-_CELLS, _EPS = 16, 1e-3
+#: Cells per direction, degree and diffusion where nothing is said.
+_CELLS, _DEGREE, _EPS = 16, 2, 1e-3
 #: What a terminal that knows fewer characters shows in their place; letters of Greek appear by their names.
 _ASCII = {
     "‖": "||",
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError) as error:
         print(f"stfem: {error}", file=sys.stderr)
         return 2
-    except (NonFiniteError, SolveError, OSError) as error:
+    except (NonFiniteError, SolveError, ToleranceError, OSError) as error:
         print(f"stfem: {error}", file=sys.stderr)
         return 1
     return result
@@ -92,7 +94,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--dim", type=int, help="space dimension, default that of the problem")
     one.add_argument("--cells", type=int, help=f"cells per direction, default {_CELLS}")
-    one.add_argument("--degree", type=int, default=2, help="polynomial degree, default 2")
+    one.add_argument("--degree", type=int, help=f"polynomial degree, default {_DEGREE}")
+    one.add_argument(
+        "--tol", type=float, help="in place of cells and degree: what the bound is to be at most"
+    )
+    one.add_argument("--norm", choices=("l2", "energy", "l1"), help="norm of the tolerance, default l2")
+    one.add_argument("--max-dofs", type=int, metavar="N", help="largest number of unknowns for the tolerance")
+    one.add_argument("--max-seconds", type=float, metavar="S", help="longest time for the tolerance")
+    one.add_argument(
+        "--unproved", action="store_true", default=None, help="let bounds do that are not guaranteed"
+    )
     one.add_argument("--final-time", type=float, metavar="T", help="default that of the problem")
     one.add_argument(
         "--growth", type=float, metavar="RATE", help="sup(−∇·b − 2c) where the coefficients vary"
@@ -153,23 +164,52 @@ def _certify(options: argparse.Namespace) -> int:
 
 def _certified(problem: Problem | StationaryProblem, options: argparse.Namespace) -> Estimate:
     """The estimate, after a line about the solution."""
-    cells = options.cells
+    estimator = None if options.growth is None else MeshEstimator(growth=options.growth)
+    limits = {name: getattr(options, name) for name in ("norm", "max_dofs", "max_seconds", "unproved")}
+    if options.tol is not None:
+        return _within_tolerance(problem, estimator, limits, options)
+    for name, value in limits.items():
+        if value is not None:
+            raise ValueError(f"--{name.replace('_', '-')}: expected only with --tol, got {value}")
+    cells, degree = options.cells, _DEGREE if options.degree is None else options.degree
     if isinstance(problem.domain, Domain):
         if cells is not None:
             raise ValueError(f"--cells: expected none, since {options.problem} has its mesh, got {cells}")
     else:
         cells = _CELLS if cells is None else cells
-    estimator = None if options.growth is None else MeshEstimator(growth=options.growth)
     if isinstance(problem, StationaryProblem):
         if options.plot is not None:
             raise ValueError(f"--plot: expected none for a problem without time, got {options.plot}")
-        solution = solve_stationary(problem, cells=cells, degree=options.degree)
+        solution = solve_stationary(problem, cells=cells, degree=degree)
         print(f"{options.problem}, {solution}")
         return estimate(solution, estimator)
-    result = certify(
-        problem, cells=cells, degree=options.degree, estimator=estimator, progress=options.progress
-    )
+    result = certify(problem, cells=cells, degree=degree, estimator=estimator, progress=options.progress)
     print(f"{options.problem}, {result.solution}")
+    return result
+
+
+def _within_tolerance(
+    problem: Problem | StationaryProblem,
+    estimator: MeshEstimator | None,
+    limits: dict[str, Any],
+    options: argparse.Namespace,
+) -> Estimate:
+    """The estimate, after the runs that led to it; those and the best one too where none was good enough."""
+    for name in ("cells", "degree"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name}: expected none beside --tol, got {getattr(options, name)}")
+    if not isinstance(problem, Problem) or isinstance(problem.domain, Domain):
+        raise ValueError(
+            f"--tol: expected a problem with time on a Torus or Box, got {options.problem}; give --degree"
+        )
+    try:
+        result = certify(problem, tol=options.tol, estimator=estimator, progress=options.progress, **limits)
+    except ToleranceError as error:
+        print(error.search)
+        if error.certificate is not None:
+            print(error.certificate)
+        raise
+    print(f"{options.problem}, {result.solution}\n{result.search}")
     return result
 
 

@@ -66,6 +66,24 @@ def test_certify_on_domains_with_a_boundary_and_without_time(arguments, tmp_path
     assert record["bound"] >= record["error"] > 0.0
 
 
+def test_certify_within_a_tolerance(tmp_path, capsys):
+    path = tmp_path / "e.json"
+    arguments = ["--dim", "1", "--tol", "1e-4", "--norm", "energy", "--json", str(path)]
+    assert main(["certify", "linear_advection_diffusion", *arguments]) == 0
+    assert "the bound is at most 0.0001" in capsys.readouterr().out
+    record = json.loads(path.read_text())
+    assert 1e-4 / 20.0 <= record["bound_energy"] <= 1e-4
+
+
+def test_a_tolerance_out_of_reach_is_a_failure_with_the_best_bound(capsys):
+    assert main(["certify", "moving_front", "--dim", "1", "--tol", "1e-4"]) == 1
+    shown = capsys.readouterr()
+    assert "bound   sup" in shown.out
+    assert "stfem: tol: expected a bound of at most 0.0001, got" in shown.err
+    assert main(["certify", "viscous_burgers", "--dim", "1", "--tol", "1e-4", "--max-dofs", "5"]) == 1
+    assert "got none" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -75,6 +93,10 @@ def test_certify_on_domains_with_a_boundary_and_without_time(arguments, tmp_path
         (["hemker_cylinder", "--eps", "1e-3"], "eps: expected a diffusion that the series can be summed for"),
         (["variable_coefficients", "--cells", "4", "--degree", "1"], "growth: expected"),
         (["nothing"], "expected one of linear_advection_diffusion"),
+        (["viscous_burgers", "--tol", "0"], "tol: expected a positive finite number, got 0.0"),
+        (["viscous_burgers", "--tol", "1", "--degree", "2"], "--degree: expected none beside --tol, got 2"),
+        (["viscous_burgers", "--max-dofs", "9"], "--max-dofs: expected only with --tol, got 9"),
+        (["interior_layer", "--tol", "1"], "--tol: expected a problem with time on a Torus or Box"),
         (["viscous_burgers", "--eps", "-1"], "got"),
         (["viscous_burgers", "--eps", "nan"], "eps: expected a diffusion from 0 to 1e+100, got nan"),
         (["viscous_burgers", "--eps", "inf"], "eps: expected a diffusion from 0 to 1e+100, got inf"),

@@ -117,5 +117,6 @@ def _got(search: Search) -> str:
     best = min(finished, key=lambda attempt: attempt.bound)
     return (
         f"{best.bound:.3g} with {best.cells} cells per direction and degree {best.degree}, after "
-        f"{len(search.attempts)} attempts in {search.seconds:.3g} s: {search.reason}"
+        f"{len(search.attempts)} run{'s' * (len(search.attempts) > 1)} in {search.seconds:.3g} s: "
+        f"{search.reason}"
     )

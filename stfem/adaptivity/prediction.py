@@ -97,6 +97,8 @@ class Plan:
         What is expected of it; seconds are 0 where nothing is known.
     needed
         Cells per direction with which the tolerance is expected.
+    order
+        Order with which the bound is expected to fall.
     """
 
     cells: int
@@ -105,6 +107,7 @@ class Plan:
     bound: float = math.inf
     seconds: float = 0.0
     needed: float = math.inf
+    order: float = 0.0
 
     @staticmethod
     def first(scheme: Scheme, digits: float) -> Plan:
@@ -207,7 +210,9 @@ class Prediction:
         needed = fit.needed(max(aim * self.tol, self.floor))
         least = fit.cells if fit.runs == 0 else _rounded_up(fit.cells + 1)
         cells = max(least, _rounded_up(min(needed, fit.largest)))
-        plan = Plan(int(cells), degree, self._cfl(degree), fit.bound(cells), needed=max(needed, cells))
+        plan = Plan(
+            int(cells), degree, self._cfl(degree), fit.bound(cells), 0.0, max(needed, cells), fit.order
+        )
         return replace(plan, seconds=self._seconds(plan.cells, degree))
 
     def _cost(self, plan: Plan) -> tuple[float, float]:

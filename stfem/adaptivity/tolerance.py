@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -106,7 +106,7 @@ class _Search:
         on_torus = isinstance(domain, Torus)
         scheme = Scheme(equation.dim, equation.components, 5 if on_torus else 4, on_torus)
         digits = math.log10(self.size / self.tol) if self.size > 0.0 else _DIGITS
-        plan: Plan | str = self._within_limits([Plan.first(scheme, digits)], scheme, 0.0)
+        plan: Plan | str = self._within_limits([Plan.first(scheme, digits)], scheme)
         with tqdm(desc=f"tol {self.tol:g}", unit="run", leave=False, disable=not self.progress) as bar:
             while isinstance(plan, Plan):
                 dofs = scheme.dofs(plan.cells, plan.degree)
@@ -207,7 +207,7 @@ class _Search:
         prediction = Prediction(scheme, self.tol, self.attempts, self.time_order, _FLOOR * self.size)
         smaller_step = prediction.smaller_step()
         if smaller_step is not None:
-            return self._within_limits([smaller_step], scheme, 0.0)
+            return self._within_limits([smaller_step], scheme)
         patience = 1 if self.tol < prediction.floor else 2
         before = min((a.bound for a in self.attempts[:-patience]), default=math.inf)
         if prediction.was_good and min(a.bound for a in self.attempts[-patience:]) > _GAIN * before:
@@ -216,7 +216,7 @@ class _Search:
             return f"finer grids no longer lower the bound{reached}"
         plans = prediction.grids()
         slow = self._too_slow(plans, scheme, prediction.order)
-        return slow or self._within_limits(plans, scheme, prediction.order)
+        return slow or self._within_limits(plans, scheme)
 
     def _too_slow(self, plans: list[Plan], scheme: Scheme, order: float | None) -> str:
         """Why finer grids will not do, after a degree has seen some that were finer by a large factor."""
@@ -238,21 +238,21 @@ class _Search:
     def _limit(self) -> str:
         return f"max_dofs={self.max_dofs}"
 
-    def _within_limits(self, plans: list[Plan], scheme: Scheme, order: float | None) -> Plan | str:
+    def _within_limits(self, plans: list[Plan], scheme: Scheme) -> Plan | str:
         """The first plan that the limits allow, with fewer cells where that may still be enough."""
         reason = ""
         for plan in plans:
             most = scheme.most_cells(self.max_dofs, plan.degree)
             tried = max((a.cells for a in self.attempts if a.degree == plan.degree), default=0)
             if plan.cells > most:
-                expected = plan.bound * (plan.cells / max(most, 1)) ** (order or 0.0)
+                expected = plan.bound * (plan.cells / max(most, 1)) ** plan.order
                 if not (tried < most < plan.cells and expected <= _CLOSE * self.tol):
                     reason = reason or (
                         f"the next grid, of {plan.cells} cells per direction at degree {plan.degree}, has "
                         f"{scheme.dofs(plan.cells, plan.degree)} unknowns, beyond {self._limit}"
                     )
                     continue
-                plan = Plan(most, plan.degree, plan.cfl, expected, plan.seconds, most)
+                plan = replace(plan, cells=most, bound=expected)
             left = self.max_seconds - self._elapsed
             if _SECONDS_LEFT * plan.seconds > left or left <= 0.0:
                 reason = reason or (
