@@ -21,8 +21,8 @@ from stfem.problems import Problem, linear_advection_diffusion, viscous_burgers
 
 CELLS = (4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 56, 64)
 _Result = TypeVar("_Result", bound=stfem.Certificate)
-#: Most that the search may cost, in multiples of the best grid, and most by which its bound may be smaller than
-#: the tolerance.
+#: Most that the search may cost, in multiples of the best grid, and most by which its bound may be smaller
+#: than the tolerance.
 COST, EXCESS = 3.0, 20.0
 
 
