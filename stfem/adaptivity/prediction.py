@@ -29,16 +29,18 @@ _WORTH = 0.5
 _GROWTH = (16.0, 4.0, 2.0)
 #: Part of the order of the theory that is good enough to be trusted.
 _GOOD = 0.5
-#: Below this many unknowns the cost of a time step hardly depends on them.
-_SMALL = 1e4
+#: Below this many unknowns the cost of a time step hardly depends on them: on a torus, on a box.
+_SMALL = (1e4, 1e3)
+#: Part of the last rise of the order that the next grid is to see as well.
+_TREND = 0.5
 #: An order below which a bound does not fall.
 _STALLED = 0.05
 #: Share of the time stepping in a bound that falls too slowly from which on the time step is suspected,
 _SUSPECT = 0.3
 #: if the order of the bound is that much below the one of the theory;
 _MISSED = 1.5
-#: the share that it is reduced to, and the largest reduction in one go.
-_SHARE, _REDUCTION = 0.1, 1.0 / 16.0
+#: the share that it is reduced to, and the largest reduction in one go: at first, and where one has helped.
+_SHARE, _REDUCTION = 0.1, (1.0 / 4.0, 1.0 / 16.0)
 #: Bounds up to this multiple of the size of rounding errors are left alone.
 _ROUNDING = 10.0
 #: A smaller time step has helped where it lowers the bound to this part.
@@ -245,13 +247,15 @@ class Prediction:
 
     def _through(self, runs: Sequence[Attempt]) -> _Fit:
         last, nominal = runs[-1], float(self.scheme.order(runs[-1].degree))
-        order, count = nominal, 1
-        if len(runs) >= 2 and runs[-2].cells < last.cells:
-            count = len(runs)
-            order = math.log(_rest(runs[-2]) / _rest(last)) / math.log(last.cells / runs[-2].cells)
-        initial = min(last.initial, last.bound)
+        finer = [(a, b) for a, b in pairwise(runs) if a.cells < b.cells]
+        orders = [_order(_rest(a), _rest(b), a, b) for a, b in finer]
+        order, count = orders[-1] if orders else nominal, len(orders) + 1
+        if len(orders) > 1 and orders[-2] < order < nominal:  # grids begin to resolve the solution
+            order = min(nominal, order + _TREND * (order - orders[-2]))
+        initial, falls = min(last.initial, last.bound), nominal + self.scheme.initial_order
+        if finer and 0.0 < initial < math.inf and finer[-1][0].initial > 0.0:
+            falls = min(falls, max(_STALLED, _order(finer[-1][0].initial, initial, *finer[-1])))
         order = min(order, nominal + 1.0)
-        falls = nominal + self.scheme.initial_order
         return _Fit(last.cells, _rest(last), initial, order, falls, count, nominal)
 
     def _seconds(self, cells: float, degree: int) -> float:
@@ -261,7 +265,8 @@ class Prediction:
         last = min(reversed(self.attempts), key=lambda a: abs(a.degree - degree))
         finer, stages = cells / last.cells, (2 * degree + 1) / (2 * last.degree + 1)
         unknowns = self.scheme.dofs(1, degree) * cells**self.scheme.dim
-        size = (_SMALL + unknowns) / (_SMALL + self.scheme.dofs(last.cells, last.degree))
+        small = _SMALL[0 if self.scheme.reconstructed else 1]
+        size = (small + unknowns) / (small + self.scheme.dofs(last.cells, last.degree))
         solving = min(last.seconds_solve, last.seconds)
         return size * stages * (solving * finer + (last.seconds - solving) * math.sqrt(finer))
 
@@ -278,9 +283,14 @@ class Prediction:
         if not pairs and (fit is None or fit.runs < 2 or fit.order > fit.nominal - _MISSED):
             return None
         wanted = (_SHARE * self.tol / (min(last.temporal, 1.0) * last.bound)) ** (1.0 / self.time_order)
-        factor = min(0.5, max(_REDUCTION, wanted))
+        factor = min(0.5, max(_REDUCTION[1 if pairs else 0], wanted))
         plan = Plan(last.cells, last.degree, factor * last.cfl, last.bound, last.seconds / factor)
         return replace(plan, needed=float(last.cells))
+
+
+def _order(coarse: float, fine: float, before: Attempt, after: Attempt) -> float:
+    """Of a number on two grids."""
+    return math.log(coarse / fine) / math.log(after.cells / before.cells)
 
 
 def _rest(attempt: Attempt) -> float:
