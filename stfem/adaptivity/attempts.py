@@ -25,8 +25,9 @@ class Attempt:
         Time step, number of steps, of slabs of the estimate, and of unknowns; 0 for a run without an end.
     bound
         In the norm of the search; infinite for a run without an end.
-    initial, temporal
-        Of the bound in L² the initial error, and the share of the time stepping, as in `Estimate.parts`.
+    initial, temporal, growth
+        Of the bound in L² the initial error, the share of the time stepping, and the factor by which errors
+        have grown, as in `Estimate.parts`.
     seconds, seconds_solve
         Wall time of all, and of the time stepping alone.
     failure
@@ -43,6 +44,7 @@ class Attempt:
     bound: float = float("inf")
     initial: float = 0.0
     temporal: float = 0.0
+    growth: float = 1.0
     seconds: float = 0.0
     seconds_solve: float = 0.0
     failure: str = ""

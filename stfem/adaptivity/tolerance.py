@@ -39,6 +39,8 @@ _WINDOW = 16
 _FALLS = 0.25
 #: this, or so slowly that no grid in reach will do, is given up.
 _GAIN = 0.5
+#: Factor from grid to grid by which the growth of errors may rise while gradients are not resolved yet.
+_SETTLES = 4.0
 #: A clipped grid is still tried where the bound expected there is within this factor of the tolerance.
 _CLOSE = 4.0
 #: Part of the seconds expected of a run that have to be left for it to be started.
@@ -197,6 +199,7 @@ class _Search:
             # in other norms the initial error has another size: it is then part of what falls with N
             "initial": result.parts["initial"] if self.norm == "l2" else 0.0,
             "temporal": result.parts.get("temporal", 0.0),
+            "growth": result.parts.get("growth", 1.0),
             "seconds_solve": result.facts["seconds_solve"],
         }
 
@@ -225,7 +228,8 @@ class _Search:
         coarse = [a.bound for a in runs if _WINDOW * a.cells <= last.cells]
         if not coarse:
             return ""
-        if not last.bound <= _GAIN * min(coarse) and not (order is not None and order > _FALLS):
+        falls = (order is not None and order > _FALLS) or _settles(*runs[-2:])
+        if not last.bound <= _GAIN * min(coarse) and not falls:
             failed = f" ({last.failure})" if last.failure else ""
             return f"grids {_WINDOW} times as fine hardly lower the bound{failed}"
         if all(plan.needed > scheme.most_cells(self.max_dofs, plan.degree) for plan in plans):
@@ -270,6 +274,12 @@ class _Search:
     def _certificate(self, best: Certificate, reason: str) -> ToleranceCertificate:
         own = {entry.name: getattr(best, entry.name) for entry in fields(Certificate)}
         return ToleranceCertificate(**own, search=self._search(reason))
+
+
+def _settles(before: Attempt, after: Attempt) -> bool:
+    """Whether the residual falls, and the growth of errors hides it but comes to an end."""
+    grown = after.growth / before.growth
+    return grown < _SETTLES and after.bound <= _GAIN * grown * before.bound < math.inf
 
 
 def certify_within(
