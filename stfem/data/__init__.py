@@ -2,9 +2,10 @@
 
 from stfem.data.approximated import Approximated
 from stfem.data.base import Data, Projection, RowProjection, Slab
-from stfem.data.bernstein import PolynomialRange, polynomial_range
+from stfem.data.bernstein import PolynomialRange, cell_ranges, polynomial_range
 from stfem.data.callables import CallableData, checked_function
 from stfem.data.constant import Constant
+from stfem.data.interval import Interval
 from stfem.data.normalise import as_data
 from stfem.data.polynomial import Polynomial
 from stfem.data.trigonometric import Trigonometric, cosine, sine
@@ -14,6 +15,7 @@ __all__ = [
     "CallableData",
     "Constant",
     "Data",
+    "Interval",
     "Polynomial",
     "PolynomialRange",
     "Projection",
@@ -21,6 +23,7 @@ __all__ = [
     "Slab",
     "Trigonometric",
     "as_data",
+    "cell_ranges",
     "checked_function",
     "cosine",
     "polynomial_range",

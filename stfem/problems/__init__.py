@@ -20,8 +20,16 @@ from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Ro
 from stfem.problems.domain import Region, Torus, UnsupportedDomainError
 from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
-from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
+from stfem.problems.nonlinear import viscous_burgers
 from stfem.problems.problem import Problem
+from stfem.problems.systems import (
+    acoustics,
+    diffusive_p_system,
+    isentropic_euler,
+    isothermal_euler,
+    shallow_water,
+    viscous_p_system,
+)
 
 __all__ = [
     "CATALOGUE",
@@ -38,18 +46,23 @@ __all__ = [
     "TotalFlux",
     "Torus",
     "UnsupportedDomainError",
+    "acoustics",
     "burgers_cole_hopf",
     "cellular_flow",
     "corner_layers",
     "diffusive_p_system",
+    "isentropic_euler",
+    "isothermal_euler",
     "leaving_pulse",
     "linear_advection_diffusion",
     "moving_front",
     "outflow_layer",
     "robin_outflow",
     "rotating_pulse",
+    "shallow_water",
     "sheared_pulse",
     "transient_wave",
     "variable_coefficients",
     "viscous_burgers",
+    "viscous_p_system",
 ]

@@ -6,8 +6,16 @@ from collections.abc import Callable
 
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
-from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
+from stfem.problems.nonlinear import viscous_burgers
 from stfem.problems.problem import Problem
+from stfem.problems.systems import (
+    acoustics,
+    diffusive_p_system,
+    isentropic_euler,
+    isothermal_euler,
+    shallow_water,
+    viscous_p_system,
+)
 
 __all__ = ["CATALOGUE"]
 
@@ -21,5 +29,10 @@ CATALOGUE: dict[str, Callable[..., Problem]] = {
         diffusive_p_system,
         burgers_cole_hopf,
         sheared_pulse,
+        viscous_p_system,
+        shallow_water,
+        isothermal_euler,
+        isentropic_euler,
+        acoustics,
     )
 }

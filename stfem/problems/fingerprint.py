@@ -17,7 +17,19 @@ from numpy.polynomial import Polynomial as Powers
 
 from stfem.data import Approximated, Constant, Data, Polynomial, Trigonometric
 from stfem.data.base import Array
-from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem, Equation, ScalarConservationLaw
+from stfem.equations import (
+    Acoustics,
+    AdvectionDiffusion,
+    BarotropicGas,
+    Burgers,
+    DiffusivePSystem,
+    Equation,
+    IsentropicEuler,
+    IsothermalEuler,
+    ScalarConservationLaw,
+    ShallowWater,
+    SymmetricSystem,
+)
 from stfem.problems.domain import Torus, torus_of
 from stfem.problems.exact import ExactData
 from stfem.problems.problem import Problem
@@ -66,6 +78,8 @@ def _given_gradient(problem: Problem) -> object:
     return None if isinstance(problem.exact_gradient, ExactData) else problem.exact_gradient
 
 
+_OF_GAS = ("diffusion", "dim", "lower", "upper", "speed")
+
 #: What a file can hold of a problem.
 RECIPES = {
     "constant": Recipe.of(Constant, "value", "dim"),
@@ -83,7 +97,15 @@ RECIPES = {
         complete=lambda law: all(isinstance(flux, Powers) for flux in law.fluxes),
     ),
     "Burgers": Recipe.of(Burgers, "dim", "diffusion"),
-    "diffusive p-system": Recipe.of(DiffusivePSystem, "diffusion", "dim", "lower", "upper"),
+    "diffusive p-system": Recipe.of(
+        DiffusivePSystem, "diffusion", "dim", "lower", "upper", "fully_diffusive"
+    ),
+    "barotropic gas": Recipe.of(BarotropicGas, "coefficient", "exponent", *_OF_GAS),
+    "shallow water": Recipe.of(ShallowWater, "gravity", *_OF_GAS),
+    "isothermal Euler": Recipe.of(IsothermalEuler, "sound_speed", *_OF_GAS),
+    "isentropic Euler": Recipe.of(IsentropicEuler, "exponent", "coefficient", *_OF_GAS),
+    "symmetric system": Recipe.of(SymmetricSystem, "matrices", "diffusion", "symmetrizer"),
+    "acoustics": Recipe.of(Acoustics, "speed", "diffusion", "dim"),
     "torus": Recipe.of(Torus, "lengths"),
     "problem": Recipe(
         Problem,

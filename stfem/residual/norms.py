@@ -51,6 +51,8 @@ class SlabNorms:
     rates
         Norms in L²(slab × Ω) of the modes in time of the rate of the scheme's values, lowest first (zeros
         where the nodes carry no accelerations).
+    coupling
+        k ≥ 0: a system pays k p/√ε in a, besides its part in the dual norm (T4).
     """
 
     start: float
@@ -68,6 +70,7 @@ class SlabNorms:
     spread_sq: float = 0.0
     pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
+    coupling: float = 0.0
 
     @property
     def duration(self) -> float:
@@ -85,7 +88,8 @@ class SlabNorms:
     def alpha(self, member: float) -> float:
         """Bound of α = ∫_slab ‖R_H(λ)‖ by Cauchy–Schwarz in time, remainders included."""
         total = self.hyperbolic_sq(member).sum() + self.rounding_sq
-        return float(np.sqrt(self.duration * total)) + self.remainder
+        coupled = self.coupling * float(np.sqrt(self.duration * self.flux_total(member)))
+        return float(np.sqrt(self.duration * total)) + coupled + self.remainder
 
     def integral_l1(self, measure: float) -> float:
         """Bound of ∫_slab ‖R‖_{L¹(Ω)}, from ∫_slab∫_K |R| ≤ (|K| Δt ∫∫_K R²)^{1/2}; ``measure`` is |Ω|.
@@ -112,8 +116,9 @@ class SlabNorms:
         residual, cross, difference, flux = pieces[:, :, None]
         member = np.asarray(members)
         squares = np.maximum(residual + member * (2.0 * cross + member * difference), 0.0)
-        alpha = np.sqrt(self.duration / pieces.shape[1] * (squares + self.rounding_sq))
-        return alpha, (1.0 - member) ** 2 * flux
+        duration, fluxes = self.duration / pieces.shape[1], (1.0 - member) ** 2 * flux
+        alpha = np.sqrt(duration * (squares + self.rounding_sq)) + self.coupling * np.sqrt(duration * fluxes)
+        return alpha, fluxes
 
     def size(self, member: float) -> float:
         """‖R_H(λ)‖ in L²(slab × Ω), remainders aside."""

@@ -22,6 +22,7 @@ from stfem.reconstruction import (
     RowReconstruction,
     combine,
 )
+from stfem.residual.entropy import EntropyMeasure, SlabEntropy
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
@@ -32,7 +33,7 @@ from stfem.residual.sampling import check_autonomous
 from stfem.residual.terms import LinearTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.rows import row_blocks
-from stfem.spaces.stencil import Array, apply_along
+from stfem.spaces.stencil import Array, apply_along, refined_rows
 
 UNIT_ROUNDOFF = 2.0**-53
 #: Errors of interpolation in time, relative to what a slab adds to the bound, beyond which it is measured
@@ -87,18 +88,16 @@ class ResidualSplit:
         self.scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
         self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
-        self.source_weights = tuple(
-            float(np.sqrt(bound))
-            for bound in equation.stability.residual_weight_bound or (1.0,) * equation.components
-        )
-        self.root_weight = max(self.source_weights)
+        self._entropy: EntropyMeasure | None = None
+        if equation.entropy is not None:
+            self._entropy = EntropyMeasure(self.problem, equation.entropy, self.grid, self.degree)
+            if equation.entropy.assumption is not None:
+                self._unproved.setdefault(equation.entropy.assumption)
         if not equation.linear:
             check_autonomous(equation)
-        if not equation.linear and equation.flux_degree is None:
-            self._unproved.setdefault(
-                f"the flux is not polynomial: residual integrated with {self.points_needed()} Gauss points "
-                "per direction and cell, not proved exact"
-            )
+        proved = self._entropy is not None and self._entropy.proves_interpolation
+        if not equation.linear and equation.flux_degree is None and not proved:
+            self._note_quadrature()
 
     @property
     def from_nodes(self) -> bool:
@@ -119,6 +118,12 @@ class ResidualSplit:
     def unproved(self) -> tuple[str, ...]:
         """Sentences about what the norms and rates take for granted (T4.6)."""
         return (*self._unproved, *self._growth_rate.unproved)
+
+    def _note_quadrature(self) -> None:
+        self._unproved.setdefault(
+            f"the flux is not polynomial: residual integrated with {self.points_needed()} Gauss points "
+            "per direction and cell, not proved exact"
+        )
 
     def _note(self, *data: Data) -> None:
         for datum in data:
@@ -175,23 +180,29 @@ class ResidualSplit:
                 temporal = norms.temporal
         # where gains of the family are not known beforehand, they are not left out either
         whole = self.terms.diffuses and (family or not self.from_nodes)
-        measured = SlabMeasure(self, slab, whole)
+        entropy = self.entropy_of(slab)
+        measured = SlabMeasure(self, slab, whole, entropy)
         measured.run()
         scale, shape = self.grid.cell_measure * slab.time.duration, self.grid.cells
-        round_off = self.root_weight * self._round_off(slab, measured.sizes, measured.magnitude)
+        root_weight = 1.0 if entropy is None else entropy.root_weight
+        round_off = root_weight * self._round_off(slab, measured.sizes, measured.magnitude)
+        parabolic = 1.0 if self._entropy is None else self._entropy.parabolic_factor
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
             (measured.residual_sq * scale).reshape(shape),
             (measured.cross * scale).reshape(shape),
             (measured.difference_sq * scale).reshape(shape),
-            (measured.flux_sq * scale).reshape(shape),
+            (measured.flux_sq * (parabolic * scale)).reshape(shape),
             measured.cell_means.reshape(-1, *shape),
             measured.remainder + round_off,
             measured.mean + float(np.sqrt(self.grid.measure)) * round_off,
-            self._growth_rate.rate(slab.time, partial(self._modes, slab)),
+            self._growth_rate.rate(slab.time, partial(self._modes, slab))
+            if entropy is None
+            else entropy.growth,
             temporal,
             rates=rates,
+            coupling=0.0 if entropy is None else entropy.coupling,
         )
 
     def node_terms(self, node: NodeReconstruction) -> LinearTerms:
@@ -202,17 +213,33 @@ class ResidualSplit:
 
     def _modes(self, slab: ReconstructedSlab) -> Iterator[Array]:
         """Modes in time of û, rows of cells by rows of cells."""
+        return (modes for _, modes in self._row_modes(slab))
+
+    def _row_modes(self, slab: ReconstructedSlab) -> Iterator[tuple[slice, Array]]:
+        """The same with the rows, on the grid of û."""
         values = 2 * len(slab.nodes) * self.equation.components * (self.degree + 1) ** self.dim
+        pieces = self.grid.cells[0] // self.scheme_grid.cells[0]
         for rows, _ in row_blocks(self.scheme_grid, self.grid, values):
-            yield apply_along(slab.value_modes, slab.states_on(rows), 0)
+            yield refined_rows(rows, pieces), apply_along(slab.value_modes, slab.states_on(rows), 0)
+
+    def entropy_of(self, slab: ReconstructedSlab) -> SlabEntropy | None:
+        """What the entropy of a system needs to know of a slab."""
+        if self._entropy is None:
+            return None
+        found = self._entropy.on(
+            slab.time, self._row_modes(slab), self.points_needed(), self.times_needed(slab.time)
+        )
+        if np.isfinite(found.left_out):
+            return found
+        self._note_quadrature()
+        return replace(found, left_out=0.0)
 
     def _quadratic_split(self, reconstruction: BoundReconstruction) -> QuadraticSplit | None:
         """The short cut through residuals at nodes, where the equation, the data and û allow it."""
         equation, source = self.equation, self.problem.source[0]
         constant = self.constant_velocity or not equation.linear
         quadratic = equation.linear or (equation.flux_degree is not None and equation.flux_degree <= 2)
-        weighted = equation.stability.residual_weight is not None
-        if equation.components > 1 or weighted or self.variable_reaction is not None:
+        if equation.components > 1 or equation.entropy is not None or self.variable_reaction is not None:
             return None
         if not isinstance(reconstruction, RowReconstruction):
             return None
