@@ -16,8 +16,8 @@ from stfem.equations.states import StateSet
 
 __all__ = ["CellStates", "ConvexEntropy", "Entropy", "EntropyBounds", "majorant", "slope_forms"]
 
-#: Part θ_X of the dissipation that pays for the terms with D³η and D⁴η, where there are such terms.
-CROSS_SHARE = 0.2
+#: Parts θ_X of the dissipation that may pay for the terms with D³η and D⁴η, where there are such terms.
+CROSS_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,9 @@ class Entropy(ABC):
         |D³η(e, a, b)| ≤ third |e||a||b| and |D⁴η(e, e, a, a)| ≤ fourth |e|²|a|² for a, b in P; 0 where D²η is
         constant on P.
     curved : tuple of bool
-        Components of P that a and b need, since D³η and D⁴η vanish on the others.
+        Components that e, a and b need there, since D³η and D⁴η vanish on the others.
+    curved_lower : float
+        c' with 2η(u|û) ≥ c'|e|² and D²η(u) ≥ c' for e in the curved components only.
     forms : tuple of GrowthForm
         Linear combinations of ∇û and the source whose ranges `rate` needs.
     assumption : str or None
@@ -70,6 +72,7 @@ class Entropy(ABC):
     third: float = 0.0
     fourth: float = 0.0
     curved: tuple[bool, ...]
+    curved_lower: float
     forms: tuple[GrowthForm, ...] = ()
     assumption: str | None = None
 
@@ -106,38 +109,47 @@ class Entropy(ABC):
         return np.asarray(2.0 * (self.value(u) - self.value(v) - linear))
 
     @property
-    def cross_share(self) -> float:
-        """θ_X, 0 where D²η is constant on the diffusing components."""
-        return CROSS_SHARE if self.third > 0.0 or self.fourth > 0.0 else 0.0
+    def bent(self) -> bool:
+        """Whether D²η varies on the diffusing components."""
+        return self.third > 0.0 or self.fourth > 0.0
 
     @property
     def error_factor(self) -> float:
         """‖e‖ ≤ error_factor √y with y = 2∫η(u|û)."""
         return 1.0 / math.sqrt(self.lower)
 
-    @property
-    def energy_factor(self) -> float:
-        """Takes the root of what is left of the dissipation to ‖D^{1/2}∇e‖."""
-        return 1.0 / math.sqrt(self.dissipation * (1.0 - self.cross_share))
+    def energy_factor(self, share: float) -> float:
+        """Takes the root of what θ_X leaves of the dissipation to ‖D^{1/2}∇e‖."""
+        return 1.0 / math.sqrt(self.dissipation * (1.0 - share))
 
-    @property
-    def parabolic_factor(self) -> float:
-        """Takes p²/ε of T3.4 to what it costs against the dissipation that is left."""
-        return self.flux_weight / (1.0 - self.cross_share)
+    def parabolic_factor(self, share: float) -> float:
+        """Takes p²/ε of T3.4 to what it costs against the dissipation that θ_X leaves."""
+        return self.flux_weight / (1.0 - share)
 
-    def cross_rate(self, slopes_sq: Array) -> Array:
+    def cross_rate(self, slopes_sq: Array, share: float) -> Array:
         """2μ of the terms with D³η and D⁴η, from sup|D^{1/2}∇û|² of the curved components (T4).
 
-        4 T₃|D^{1/2}∇û| |D^{1/2}∇e| |e| ≤ 2θ_X D²η(u)D∇e·∇e + 2T₃²|D^{1/2}∇û|²/(θ_X c_P) |e|²
+        4 T₃|D^{1/2}∇û| |D^{1/2}∇e| |e| ≤ 2θ_X D²η(u)D∇e·∇e + 2T₃²|D^{1/2}∇û|²/(θ_X c') |e|²
         """
-        if self.cross_share == 0.0:
+        if not self.bent:
             return np.zeros_like(slopes_sq)
-        young = 2.0 * self.third**2 / (self.cross_share * self.dissipation)
-        return np.asarray((young + self.fourth) / self.lower * slopes_sq)
+        young = 2.0 * self.third**2 / (share * self.curved_lower)
+        return np.asarray((young + self.fourth) / self.curved_lower * slopes_sq)
+
+    def best_share(self, slopes_sq: float, duration: float) -> float:
+        """The θ_X with the smallest product of growth and loss of dissipation; any other is valid too."""
+        if not self.bent:
+            return 0.0
+
+        def cost(share: float) -> float:
+            rate = float(self.cross_rate(np.asarray(slopes_sq), share))
+            return rate * duration - math.log(1.0 - share)
+
+        return min(CROSS_SHARES, key=cost)
 
     def coupling(self, slopes_sq: float) -> float:
         """Factor of p/√ε in a, from Φ:D³η(û)(∇û, ·)e (T4)."""
-        return self.third * math.sqrt(slopes_sq / self.lower)
+        return self.third * math.sqrt(slopes_sq / self.curved_lower)
 
 
 def majorant(matrices: Interval) -> Array:
@@ -235,7 +247,7 @@ class ConvexEntropy(Entropy):
     ) -> None:
         self._value, self._gradient, self._hessian = value, gradient, hessian
         self.states, self.bounds, self.assumption = states, bounds, assumption
-        self.lower = self.dissipation = bounds.lower
+        self.lower = self.dissipation = self.curved_lower = bounds.lower
         self.flux_weight = bounds.upper / bounds.ratio
         self.third, self.fourth = bounds.third, bounds.fourth
         count = len(states.lower)

@@ -58,7 +58,7 @@ class GasEntropy(Entropy):
         least, largest = potential.curvature_range(lower, upper)
         self._least = least
         fastest = math.sqrt(dim) * speed
-        self.lower = self.dissipation = _eigenvalues(least, upper, fastest)[0]
+        self.lower = self.dissipation = self.curved_lower = _eigenvalues(least, upper, fastest)[0]
         top = _eigenvalues(largest, lower, fastest)[1]
         # D²η(û) against D²η(u) with |v − v̂| ≤ 2 fastest, in the variables |θ|/√ρ and √W''|r|
         shift = 2.0 * fastest

@@ -116,7 +116,7 @@ class QuadraticEntropy(Entropy):
     def __init__(self, metric: Array) -> None:
         self._metric = metric
         eigenvalues = np.linalg.eigvalsh(metric)
-        self.lower = self.dissipation = float(eigenvalues[0]) * (1.0 - 1e-14)
+        self.lower = self.dissipation = self.curved_lower = float(eigenvalues[0]) * (1.0 - 1e-14)
         self.flux_weight = float(eigenvalues[-1]) * (1.0 + 1e-14)
         count = len(metric)
         self.curved = (False,) * count

@@ -113,7 +113,7 @@ class _LagrangianEntropy(Entropy):
             sentence=f"the specific volume of the solution stays in [{lower:g}, {upper:g}]",
         )
         least, largest = _POTENTIAL.curvature_range(lower, upper)
-        self.lower = min(1.0, least)
+        self.lower, self.curved_lower = min(1.0, least), least
         self.dissipation = self.lower if fully_diffusive else 1.0
         self.flux_weight = max(1.0, largest**2 / least) if fully_diffusive else 1.0
         if fully_diffusive:

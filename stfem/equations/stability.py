@@ -73,8 +73,6 @@ class Stability:
         scalar laws with f = f(u) and no reaction; other equations give a `state_set`.
     error_factor : float
         ‖e‖ ≤ error_factor √y.
-    energy_factor : float
-        ‖D^{1/2}∇e‖ ≤ energy_factor times the root of the dissipation in T4.1.
     state_set : (lower, upper) or None
         Arrays of shape (m,): û is checked to stay inside, u is assumed to.
     assumptions : tuple of str
@@ -84,6 +82,5 @@ class Stability:
     growth: Callable[[Array, Array], Growth]
     needs_range: bool = False
     error_factor: float = 1.0
-    energy_factor: float = 1.0
     state_set: tuple[Array, Array] | None = None
     assumptions: tuple[str, ...] = ()

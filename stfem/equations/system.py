@@ -46,7 +46,6 @@ class EntropySystem(Equation):
         return Stability(
             lambda lower, upper: Growth((nothing,)),
             error_factor=entropy.error_factor,
-            energy_factor=entropy.energy_factor,
             assumptions=(entropy.states.sentence,) if entropy.states.limits else (),
         )
 

@@ -63,11 +63,10 @@ class EntropyMeasure:
         self._grid, self._degree, self._dim = grid, degree, grid.dim
         equation = problem.equation
         self._diffuses = bool(np.any(equation.diffusion)) and any(equation.diffused)
+        self._share: float | None = None  # θ_X, chosen with the first slab
         #: Whether ∇·f(û) needs a bound of what its interpolation leaves out.
         self._analytic = equation.flux_degree is None
-        curved = [
-            c for c, bent in enumerate(entropy.curved) if bent and self._diffuses and entropy.cross_share
-        ]
+        curved = [c for c, bent in enumerate(entropy.curved) if bent and self._diffuses and entropy.bent]
         self._slopes = [
             _slope(equation.components, self._dim, c, i) for i in range(self._dim) for c in curved
         ]
@@ -81,7 +80,12 @@ class EntropyMeasure:
     @property
     def parabolic_factor(self) -> float:
         """Factor of p²/ε (T4)."""
-        return self._entropy.parabolic_factor
+        return self._entropy.parabolic_factor(self._share or 0.0)
+
+    @property
+    def energy_factor(self) -> float:
+        """Factor of the root of the dissipation (T4)."""
+        return self._entropy.energy_factor(self._share or 0.0)
 
     def on(self, time: Slab, blocks: Iterable[Block], points: int, times: int) -> SlabEntropy:
         """Measure one slab.
@@ -116,7 +120,10 @@ class EntropyMeasure:
         sets.raise_outside(time)
         cells = CellStates(_joined(states), _joined(forms))
         steepness = self._steepness(_joined(slopes))
-        rate = float((entropy.rate(cells) + entropy.cross_rate(steepness)).max())
+        if self._share is None:
+            steepest = float(steepness.max())
+            self._share = entropy.best_share(steepest, self._problem.final_time) if self._diffuses else 0.0
+        rate = float((entropy.rate(cells) + entropy.cross_rate(steepness, self._share or 1.0)).max())
         weight = entropy.residual_weight(cells.state)
         roots, largest = _roots(weight)
         missing = sum(float(part.sum()) for part in defects)

@@ -115,6 +115,11 @@ class ResidualSplit:
         return self._quadratic.family_gain(slab, level) if self.terms.diffuses else 0.0
 
     @property
+    def energy_factor(self) -> float:
+        """‖D^{1/2}∇e‖ ≤ energy_factor times the root of the dissipation in T4.1."""
+        return 1.0 if self._entropy is None else self._entropy.energy_factor
+
+    @property
     def unproved(self) -> tuple[str, ...]:
         """Sentences about what the norms and rates take for granted (T4.6)."""
         return (*self._unproved, *self._growth_rate.unproved)
