@@ -39,23 +39,27 @@ def still(equation, source=None):
     return Problem(equation, Torus((1.0, 1.4)[: equation.dim]), state, 1.0, source)
 
 
+@pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("dim", [1, 2])
-def test_rate_of_the_p_system(dim, full):
+def test_rate_of_the_p_system(dim, full, linear):
     """2μ ≥ sup −(∇·v̂ + g_τ)(2/τ̂ + 1/lower), taken together: a source that cancels ∇·v̂ leaves nothing."""
     equation = DiffusivePSystem(0.0, dim, 0.5, 2.0, full)
     grid = TensorGrid((1.0, 1.4)[:dim], (8, 6)[:dim])
     modes = gas_modes(equation, grid.cells)
+    if linear:  # in space and time: then the ranges on a cell are sharp
+        modes[2:], modes[:, :, 2:] = 0.0, 0.0
+        modes[:, :, :, 2:] = modes[:, :, :, 2:] * (dim == 1)
     points = 21 if dim == 1 else 9
     slopes = [sampled(modes, dim, grid.spacing, i, points) for i in range(dim)]
     divergence = sum(slopes[i][:, 1 + i] for i in range(dim))
     source = np.zeros(1 + dim).tolist()
-    source[0] = 0.3
+    source[0] = 0.05
     rate = measured(still(equation, tuple(source)), grid, modes).growth
     volume = sampled(modes, dim, grid.spacing, None, points)[:, 0]
-    truth = float((-(divergence + 0.3) * (2.0 / volume + 1.0 / 0.5)).max())
+    truth = float((-(divergence + 0.05) * (2.0 / volume + 1.0 / 0.5)).max())
     assert truth > 0.0
-    assert truth - 1e-10 <= rate <= 1.4 * truth
+    assert truth - 1e-10 <= rate <= (1.1 if linear else 2.0) * truth
     source[0] = 100.0  # expansion everywhere
     assert measured(still(equation, tuple(source)), grid, modes).growth == 0.0
 
@@ -141,7 +145,7 @@ def test_a_singularity_that_is_too_close_is_seen():
 def test_a_coarse_grid_that_proves_nothing_says_so():
     """û reaches so close to zero that the quadrature is not proved."""
     equation = DiffusivePSystem(0.0, 1, 0.02, 4.0)
-    wave = 1.0 + sine(PI2, amplitude=0.9)
+    wave = 1.0 + sine(PI2, amplitude=0.7)
     problem = Problem(equation, Torus(1.0), (wave, 0.0), 1e-4)
     result = certify(problem, cells=4, degree=1)
     assert not result.guaranteed
@@ -156,7 +160,7 @@ def test_every_member_bounds_the_error(name, members):
     result = certify(problem, cells=10, degree=1, estimator=SplitEstimator(members=members))
     assert result.parts["parabolic"] > 0.0 or members == (1.0,)
     assert 1.0 <= result.effectivity < 15.0
-    assert 1.0 <= result.effectivity_energy < 20.0
+    assert 1.0 <= result.effectivity_energy < 25.0
 
 
 def test_curvature_costs_dissipation_where_it_must():
