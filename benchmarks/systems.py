@@ -2,9 +2,9 @@
 
     python benchmarks/systems.py [--quick] [--only p-system1 shallow-water2 …]
 
-Every system of the catalogue on the unit torus up to a tenth of the time in which waves cross it. After every
-series results/systems.json gets its rows and results/systems.md the table of all stored ones, with the targets
-that are missed: effectivities of `bound` in [1, 5], within a factor 1.5 of each other over all diffusions.
+Every system of the catalogue on the unit torus up to a tenth of the time in which waves cross it. After each
+series results/systems.json gets its rows and results/systems.md the table of all stored ones, with those that
+miss a target: effectivities of `bound` in [1, 5], within a factor 1.5 of each other over all diffusions.
 """
 
 from __future__ import annotations
