@@ -200,10 +200,10 @@ class _StateCheck:
         for row, low, high, found in zip(self._rows, self._lower, self._upper, self._ranges, strict=True):
             lower, upper = found.value()
             if lower < low or upper > high:
+                terms = [f"{a:g}·u_{c}" if a != 1.0 else f"u_{c}" for c, a in enumerate(row) if a != 0.0]
                 raise ValueError(
-                    f"state set: expected the reconstruction with {row.tolist()}·u within "
-                    f"[{low:g}, {high:g}], got [{lower:.6g}, {upper:.6g}] on "
-                    f"[{time.start:g}, {time.stop:g}]; "
+                    f"state set: expected the reconstruction within {low:g} ≤ {' + '.join(terms)} "
+                    f"≤ {high:g}, got {lower:.6g} … {upper:.6g} on [{time.start:g}, {time.stop:g}]; "
                     "refine the grid or enlarge the state set of the equation"
                 )
 
