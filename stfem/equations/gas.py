@@ -148,7 +148,7 @@ class ShallowWater(BarotropicGas):
 
 
 class IsothermalEuler(BarotropicGas):
-    """Isothermal Euler equations: p = a²ρ with the speed of sound a.
+    """Isothermal Euler equations: p = a²ρ, a the speed of sound.
 
     Parameters
     ----------
