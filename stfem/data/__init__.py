@@ -1,7 +1,7 @@
 """Data of a problem: mesh-independent scalar fields with exact or remainder-bounded projections (T4.6)."""
 
 from stfem.data.approximated import Approximated
-from stfem.data.base import Data, Projection, RowProjection, Slab
+from stfem.data.base import Data, Projection, RowProjection, Separated, Slab
 from stfem.data.bernstein import PolynomialRange, cell_ranges, polynomial_range
 from stfem.data.callables import CallableData, checked_function
 from stfem.data.constant import Constant
@@ -20,6 +20,7 @@ __all__ = [
     "PolynomialRange",
     "Projection",
     "RowProjection",
+    "Separated",
     "Slab",
     "Trigonometric",
     "as_data",

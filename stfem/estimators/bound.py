@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stfem.residual import SlabNorms
+from stfem.estimators.bound_l1 import SlabL1, dual_bound
+from stfem.residual import DissipativeRates, SlabNorms
 from stfem.spaces.stencil import Array
 
 #: Shares θ_μ of the dissipation budget that may pay for Poincaré decay.
 DECAY_SHARES = np.array([0.0, 0.25, 0.5, 0.75, 0.9])
+#: Shares θ_μ that may pay for growth.
+GROWTH_SHARES = np.linspace(0.1, 1.0, 10)
 #: Shares θ_E kept for the energy norm.
 ENERGY_SHARES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+#: and parts of what they leave that may pay for growth.
+REMAINING = np.array([0.0, 0.25, 0.5, 0.75])
 
 
 @dataclass
@@ -51,7 +56,9 @@ class BoundState:
 
     def __post_init__(self) -> None:
         self.bound = self.final = self.initial
-        self.l1 = self.initial_l1
+        self._l1 = self.initial_l1
+        self._l1_conserved = True  # no reaction has made the error grow
+        self._slabs: list[SlabL1] = []
         self.mean = self.initial_mean
         self._energy = np.full(len(ENERGY_SHARES), self.initial)
         self._flux_total = 0.0
@@ -66,23 +73,109 @@ class BoundState:
         infinite.
         """
         alphas, fluxes = norms.piecewise(self.members)
-        exponent = 0.5 * norms.growth * norms.duration / len(alphas)
+        pieces = len(alphas)
+        exponent = 0.5 * norms.growth * norms.duration / pieces
         growth = max(exponent, 0.0)
         self.mean += norms.mean
+        spending = self._spending(norms, exponent, pieces)
+        joint = self._joint_costs(norms, pieces)
+        energy = self._energy_spending(norms, growth, pieces)
         choices = []
-        for alpha, flux in zip(alphas, fluxes, strict=True):
-            choice = self._advance_l2(alpha, flux, exponent, norms.duration / len(alphas))
-            self._advance_energy(alpha, flux, growth)
+        for n, (alpha, flux) in enumerate(zip(alphas, fluxes, strict=True)):
+            before = self.final
+            choice = self._advance_l2(alpha, flux, spending.on(n))
             self._flux_total += flux[choice.member_index]
-            self._work += 2.0 * (growth * choice.inside**2 + choice.alpha * choice.inside)
+            self._work += 2.0 * (growth * choice.inside * choice.inside + choice.alpha * choice.inside)
+            self._advance_energy(alpha, flux, energy.on(n))
+            if joint is not None:
+                choice = self._advance_joint(before, choice, *(array[n] for array in joint))
             choices.append(choice)
-        choice = self._add_remainder(choices, norms.remainder, growth * len(alphas))
+        chosen = sum(max(entry.exponent, 0.0) for entry in choices)
+        # whatever was chosen for the bounds of L² and of the energy, neither amplifies more
+        choice = self._add_remainder(choices, norms.remainder, max(growth * pieces, chosen))
         self.hyperbolic += choice.alpha
         self.parabolic_sq += choice.beta
-        self.exponent += growth * len(alphas)
-        total = self.l1 + norms.integral_l1(self.measure)
-        self.l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * total))
+        self.exponent += chosen
+        self._advance_l1(norms, reaction_growth)
         return choice
+
+    def _advance_l1(self, norms: SlabNorms, reaction_growth: float) -> None:
+        size = norms.integral_l1(self.measure)
+        self._l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * (self._l1 + size)))
+        self._l1_conserved = self._l1_conserved and reaction_growth == 0.0
+        known = norms.remainder + np.sqrt(norms.duration * (norms.spread_sq + norms.rounding_sq))
+        remainder = float(np.sqrt(self.measure) * known)
+        self._slabs.append(SlabL1(norms.duration, size, remainder, norms.levels, norms.expansion))
+
+    @property
+    def l1(self) -> float:
+        """Bound of ‖e‖_{L¹} at the end: plain (T4.4), by duality (N10), or from L²."""
+        dual = dual_bound(self.initial_l1, self._slabs) if self._l1_conserved else np.inf
+        return min(self._l1, dual, float(np.sqrt(self.measure)) * self.final)
+
+    def _spending(self, norms: SlabNorms, exponent: float, pieces: int) -> Spending:
+        """Ways to spend a share θ_μ of the dissipation: none, on Poincaré's inequality, on growth (T4)."""
+        shares = DECAY_SHARES if self.decay_rate > 0.0 else DECAY_SHARES[:1]
+        duration = norms.duration / pieces
+        decay = shares * self.decay_rate
+        mean = self.mean / self.measure
+        found = Spending(
+            shares,
+            np.tile(exponent - decay * duration, (pieces, 1)),
+            np.zeros(shares.shape),
+            # Poincaré holds for the mean-free part: the mean ē pays r += 2θ_μ ελ₁ |Ω| ē²
+            2.0 * decay * np.square(mean) * self.measure * duration,
+        )
+        if norms.dissipative is None:
+            return found
+        rates = norms.dissipative.at(GROWTH_SHARES)
+        return found.joined(Spending(GROWTH_SHARES, *self._paid(rates, duration, pieces)))
+
+    def _paid(self, rates: DissipativeRates, duration: float, pieces: int) -> tuple[Array, Array, Array]:
+        """Exponents on the pieces, and what the mean ē of the error adds to α and β there (T4).
+
+        ½∫c_f e² ≤ ½∫c_f (e−ē)² + |ē| ‖c_f − mean‖ ‖e−ē‖ + ½ē² ∫c_f
+        """
+        exponents = rates.exponents(pieces, duration * pieces)
+        alpha, beta = self._mean_costs(rates, rates.start, rates.stop, duration)
+        return exponents, np.full(rates.shares.shape, alpha), beta
+
+    def _mean_costs(
+        self, rates: DissipativeRates, start: Array, stop: Array, duration: float
+    ) -> tuple[float, Array]:
+        if not rates.mean_free:
+            return 0.0, np.zeros_like(start)
+        mean = self.mean / self.measure
+        alpha = mean * 0.5 * rates.spread * float(np.sqrt(self.measure)) * duration
+        lost = max(rates.supremum, 0.0) + np.maximum(-np.minimum(start, stop), 0.0)
+        return alpha, np.square(mean) * self.measure * duration * lost
+
+    def _joint_costs(self, norms: SlabNorms, pieces: int) -> tuple[Array, Array, Array] | None:
+        """α, β and m on the pieces where growth and residual share the dissipation as they like."""
+        if norms.joint is None or norms.dissipative is None:
+            return None
+        joint = norms.joint
+        alpha, beta, m = joint.costs(norms.duration)
+        more = self._mean_costs(norms.dissipative, joint.start, joint.stop, norms.duration / pieces)
+        return alpha + more[0], beta + more[1], m
+
+    def _energy_spending(self, norms: SlabNorms, growth: float, pieces: int) -> Spending:
+        """The same for every share θ_E, of what it leaves; shares of the flux in the order (θ_E, θ_μ)."""
+        left = 1.0 - ENERGY_SHARES[:, None]
+        count = len(ENERGY_SHARES)
+        if norms.dissipative is None:
+            zeros = np.zeros((count, 1))
+            return Spending(1.0 - left, np.full((pieces, count, 1), growth), zeros, zeros)
+        shares = left * REMAINING
+        rates = norms.dissipative.at(shares.ravel())
+        duration = norms.duration / pieces
+        exponents, alpha, beta = self._paid(rates, duration, pieces)
+        return Spending(
+            shares + ENERGY_SHARES[:, None],
+            np.maximum(exponents, 0.0).reshape(pieces, *shares.shape),
+            alpha.reshape(shares.shape),
+            beta.reshape(shares.shape),
+        )
 
     def _add_remainder(self, choices: Sequence[Choice], remainder: float, growth: float) -> Choice:
         """∫a ≤ ``remainder`` on top of the pieces of a slab, at any time in it; the choices in one."""
@@ -95,7 +188,7 @@ class BoundState:
         self._work += 2.0 * (
             remainder * inside
             + added * sum(choice.alpha for choice in choices)
-            + growth * (inside**2 - (inside - added) ** 2)
+            + growth * added * (2.0 * inside - added)
         )
         return Choice(
             choices[-1].member_index,
@@ -104,20 +197,17 @@ class BoundState:
             sum(choice.beta for choice in choices),
             sum(choice.flux_part for choice in choices),
             inside,
+            sum(choice.exponent for choice in choices),
         )
 
-    def _advance_l2(self, alphas: Array, fluxes: Array, exponent: float, duration: float) -> Choice:
-        shares = DECAY_SHARES if self.decay_rate > 0.0 else DECAY_SHARES[:1]
-        theta = shares[:, None]
-        decay = theta * self.decay_rate
-        # Poincaré holds for the mean-free part: the mean ē pays r += 2θ_μ ελ₁ |Ω| ē² (T4)
-        beta = fluxes / (2.0 * (1.0 - theta)) + 2.0 * decay * self.mean**2 / self.measure * duration
-        m = exponent - decay * duration
-        kept = np.exp(2.0 * np.minimum(m, 0.0)) * self.final**2
-        end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alphas + np.sqrt(kept + beta)))
-        inside = np.where(m >= 0.0, end, alphas + np.sqrt(self.final**2 + beta))
+    def _advance_l2(self, alphas: Array, fluxes: Array, spending: Spending) -> Choice:
+        alpha, beta, m = spending.costs(alphas, fluxes)
+        kept = np.exp(2.0 * np.minimum(m, 0.0)) * np.square(self.final)
+        end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(kept + beta)))
+        inside = _or_infinite(np.where(m >= 0.0, end, alpha + np.sqrt(np.square(self.final) + beta)))
         # at equal cost the largest member: slabs measured for λ = 1 alone know no other
-        order = np.argsort(self.members)[::-1]
+        count = len(self.members)
+        order = np.append(np.argsort(self.members)[::-1], np.arange(count, end.shape[1]))
         share, place = np.unravel_index(np.argmin(end[:, order]), end.shape)
         member = order[place]
         self.final = float(end[share, member])
@@ -125,17 +215,39 @@ class BoundState:
         # member bounds it
         return Choice(
             int(member),
-            self.members[int(member)],
-            float(alphas[member]),
+            self.members[member] if member < count else 1.0,
+            float(alpha[share, member]),
             float(beta[share, member]),
-            float(fluxes[member] / (2.0 * (1.0 - shares[share]))),
+            float(beta[share, member] - spending.beta[share]),
             float(inside.min()),
+            float(m[share, 0]),
         )
 
-    def _advance_energy(self, alphas: Array, fluxes: Array, exponent: float) -> None:
-        beta = fluxes / (2.0 * (1.0 - ENERGY_SHARES[:, None]))
-        end = _or_infinite(np.exp(exponent) * (alphas + np.sqrt(self._energy[:, None] ** 2 + beta)))
-        self._energy = end.min(axis=1)
+    def _advance_joint(self, before: float, choice: Choice, alpha: Array, beta: Array, m: Array) -> Choice:
+        """The choice, or growth and residual in one dual norm where that is cheaper."""
+        kept = np.exp(2.0 * np.minimum(m, 0.0)) * np.square(before)
+        end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(kept + beta)))
+        best = int(np.argmin(end))
+        if end[best] >= self.final:
+            return choice
+        self.final = float(end[best])
+        inside = (
+            self.final if m[best] >= 0.0 else float(alpha[best] + np.sqrt(np.square(before) + beta[best]))
+        )
+        cost = float(alpha[best]), float(beta[best])
+        return replace(
+            choice,
+            alpha=cost[0],
+            beta=cost[1],
+            flux_part=cost[1],
+            inside=min(inside, choice.inside),
+            exponent=float(m[best]),
+        )
+
+    def _advance_energy(self, alphas: Array, fluxes: Array, spending: Spending) -> None:
+        alpha, beta, m = spending.costs(alphas, fluxes)
+        end = _or_infinite(np.exp(m) * (alpha + np.sqrt(self._energy[:, None, None] ** 2 + beta)))
+        self._energy = end.min(axis=(1, 2))
 
     @property
     @np.errstate(over="ignore", invalid="ignore")
@@ -148,7 +260,7 @@ class BoundState:
     def dissipated(self) -> float:
         """Bound of (ε∫‖A^{1/2}∇e‖²)^{1/2}, or of what a system has in its place."""
         root = np.sqrt(self._flux_total)
-        by_work = 0.5 * (root + np.sqrt(self._flux_total + 2.0 * (self.initial**2 + self._work)))
+        by_work = 0.5 * (root + np.sqrt(self._flux_total + 2.0 * (self.initial * self.initial + self._work)))
         by_share = np.sqrt((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
         return float(min(by_share, by_work))
 
@@ -158,11 +270,54 @@ def _or_infinite(values: Array) -> Array:
     return np.where(np.isnan(values), np.inf, values)
 
 
+@dataclass(frozen=True, eq=False)
+class Spending:
+    """Ways to spend the dissipation on the pieces of a slab; their axes come before that of the splits.
+
+    Attributes
+    ----------
+    shares
+        What of it the dual norm of R_P cannot have.
+    exponents
+        m = ∫μ on every piece, ``(pieces, ways)``; on one, ``(ways,)``, after `on`.
+    alpha, beta
+        What every piece adds to α and β for the mean of the error.
+    """
+
+    shares: Array
+    exponents: Array
+    alpha: Array
+    beta: Array
+
+    def on(self, piece: int) -> Spending:
+        """Those of one piece."""
+        return replace(self, exponents=self.exponents[piece])
+
+    def joined(self, other: Spending) -> Spending:
+        """Both, one after the other."""
+        return Spending(
+            np.append(self.shares, other.shares),
+            np.hstack([self.exponents, other.exponents]),
+            np.append(self.alpha, other.alpha),
+            np.append(self.beta, other.beta),
+        )
+
+    def costs(self, alphas: Array, fluxes: Array) -> tuple[Array, Array, Array]:
+        """α, β and m for every way and split, of α and ∫p²/ε of the splits on a piece."""
+        left = 1.0 - self.shares[..., None]
+        # nothing to measure in the dual norm needs no dissipation
+        spent = np.divide(
+            fluxes, 2.0 * left, out=np.full((*self.shares.shape, len(fluxes)), np.inf), where=left > 0.0
+        )
+        beta = np.where(fluxes > 0.0, spent, 0.0) + self.beta[..., None]
+        return alphas + self.alpha[..., None], beta, self.exponents[..., None]
+
+
 @dataclass(frozen=True)
 class Choice:
-    """What the cheapest member of the family cost on one slab.
+    """What the cheapest split cost on one slab.
 
-    α, β, the flux part of β, and sup √y inside.
+    α, β, the flux part of β, sup √y inside, and the exponent ∫μ.
     """
 
     member_index: int
@@ -171,3 +326,4 @@ class Choice:
     beta: float
     flux_part: float
     inside: float
+    exponent: float

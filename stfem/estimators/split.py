@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -11,11 +11,12 @@ import numpy as np
 
 from stfem.data import Data
 from stfem.equations import is_diagonal
-from stfem.estimators.bound import BoundState, Choice
+from stfem.estimators.bound import BoundState
 from stfem.estimators.errors import TrueError, distance
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import IndicatorSum
 from stfem.estimators.initial import InitialError, initial_error
+from stfem.estimators.optional import FAMILY_GAIN, SPECTRAL_GAIN, OptionalWork
 from stfem.estimators.spacing import NodeSelector, temporal_share
 from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction import (
@@ -33,13 +34,6 @@ from stfem.spaces.rows import row_blocks
 from stfem.spaces.stencil import Array, cell_rows
 from stfem.spaces.tensor import norm_l2_sq
 from stfem.timestepping import Node, NonFiniteError
-
-#: Gain of the flux family over its member λ = 1 that is not worth measuring.
-FAMILY_GAIN = 1e-3
-#: Slabs in a row on which it is not tried then,
-PAUSE = 31
-#: unless the bound has risen by this factor.
-RISE = 3.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +54,10 @@ class SplitEstimator:
         Time steps per slab: a number, or None for the automatic choice.
     temporal_share
         Share of the time stepping in R_H that the automatic spacing allows (dimensionless).
+    spectral
+        Whether splits of the residual by frequency (N6) and growth rates that diffusion lowers (N7, N9) count
+        too, on slabs where they gain: for scalar equations with constant coefficients and fluxes of degree 2
+        at most.
 
     Raises
     ------
@@ -72,6 +70,7 @@ class SplitEstimator:
     members: tuple[float, ...] = FLUX_FAMILY
     spacing: int | None = None
     temporal_share: float = 0.01
+    spectral: bool = True
 
     def __post_init__(self) -> None:
         if not self.members or not all(0.0 <= member <= 1.0 for member in self.members):
@@ -102,9 +101,10 @@ class _Run:
         self.problem = semidiscretization.problem
         self.bound_reconstruction = estimator.reconstruction.bind(semidiscretization)
         self.interpolant = estimator.interpolant_for(order)
-        self.split = ResidualSplit(semidiscretization, self.bound_reconstruction)
+        self.split = ResidualSplit(semidiscretization, self.bound_reconstruction, estimator.spectral)
         self.grid, self.degree = self.bound_reconstruction.grid, self.bound_reconstruction.degree
-        self.family = FamilyUse(estimator.members)
+        self.family = OptionalWork(FAMILY_GAIN, optional=1.0 in estimator.members)
+        self.spectral = OptionalWork(SPECTRAL_GAIN)
         self.indicators = IndicatorSum(self.grid, semidiscretization.grid.cells)
         self.true = None if self.problem.exact is None else TrueError(self.problem, self.grid, self.degree)
         self.initial: InitialError
@@ -140,14 +140,18 @@ class _Run:
         level = state.final
         try:
             whole = self.family.due(level, partial(self.split.family_gain, slab, level))
-            own = self.split.norms(slab, whole, level)
+            spectral = self.spectral.due(level, partial(self.split.spectral_gain, slab, level))
+            own = self.split.norms(slab, whole, level, spectral)
         except OverflowError as error:
             raise NonFiniteError("residual", slab.time.stop, selector.steps) from error
         if not np.isfinite(own.alpha(1.0)):
             raise NonFiniteError("residual", slab.time.stop, selector.steps)
-        choice = self._advance(state, slab, own, selector)
+        self._advance(state, slab, own, selector)
+        of_family, of_spectrum = own.gains(level)
         if whole:
-            self.family.learn(own, choice, level)
+            self.family.learn(of_family, level)
+        if spectral:
+            self.spectral.learn(of_spectrum, level)
         if self.true is not None:
             started = perf_counter()
             self.true.take(slab)
@@ -183,7 +187,7 @@ class _Run:
 
     def _advance(
         self, state: BoundState, slab: ReconstructedSlab, own: SlabNorms, selector: NodeSelector
-    ) -> Choice:
+    ) -> None:
         norms = self.estimator.measured(own, self.grid, self.problem.equation.diffusion)
         reaction = self.problem.equation.reaction
         # scalar L¹ stability: only sup(−c)_+ can make the error grow (T4.4)
@@ -213,7 +217,6 @@ class _Run:
                 share,
             )
         )
-        return choice
 
     @np.errstate(over="ignore")
     def _result(
@@ -280,54 +283,6 @@ class _Run:
             prolonged = prolong(given, cells, self.degree, self.bound_reconstruction)
             total += norm_l2_sq(last.state_on(rows)[0] - prolonged, self.grid)
         return float(np.sqrt(total))
-
-
-class FamilyUse:
-    """When all members of the flux family are measured: not where λ = 1, the cheapest, does as well (T3.5).
-
-    Every member is a valid choice on every slab, so that this saves work and never costs the guarantee.
-
-    Parameters
-    ----------
-    members
-        Members that may be chosen.
-    """
-
-    def __init__(self, members: tuple[float, ...]) -> None:
-        self._optional = 1.0 in members
-        self._gains = False  # on the last slab that was measured with all members
-        self._left = 0
-        self._level = 0.0
-
-    def due(self, level: float, gain: Callable[[], float]) -> bool:
-        """Whether to measure all members on the next slab.
-
-        Parameters
-        ----------
-        level
-            Error bound at the start of the slab.
-        gain
-            What they can gain there at most.
-        """
-        if self._gains or not self._optional:
-            return True
-        self._left -= 1
-        if self._left >= 0 and level <= RISE * self._level:
-            return False
-        if gain() <= FAMILY_GAIN:
-            self._rest(level)
-            return False
-        return True
-
-    def learn(self, norms: SlabNorms, choice: Choice, before: float) -> None:
-        """Learn from a slab where all members were measured; ``before`` is the bound at its start."""
-        cost = choice.alpha + float(np.hypot(before, np.sqrt(choice.beta))) - before
-        self._gains = norms.alpha(1.0) > (1.0 + FAMILY_GAIN) * cost
-        if not self._gains:
-            self._rest(before)
-
-    def _rest(self, level: float) -> None:
-        self._left, self._level = PAUSE, level
 
 
 def poincare_rate(matrix: Array, lengths: tuple[float, ...]) -> float:

@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import fft
 
-from stfem.equations import is_diagonal
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
 from stfem.estimators.split import SplitEstimator
 from stfem.meshes.grid import TensorGrid
-from stfem.meshes.periodic import neighbour
 from stfem.residual import SlabNorms
+from stfem.residual.levels import diagonal_bound, flux_squares, two_point_flux
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node
@@ -51,6 +49,7 @@ class AllDualEstimator(SplitEstimator):
     """
 
     members: tuple[float, ...] = field(default=(0.0,), init=False)
+    spectral: bool = field(default=False, init=False)
 
     def run(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """As `SplitEstimator.run`; there is no L¹ bound, because no part is measured in L²."""
@@ -61,7 +60,7 @@ class AllDualEstimator(SplitEstimator):
 
     def measured(self, norms: SlabNorms, grid: TensorGrid, matrix: Array) -> SlabNorms:
         """Move everything but the mean of R into the parabolic part."""
-        diffusion = _diagonal_bound(matrix)
+        diffusion = diagonal_bound(matrix)
         nothing = np.zeros_like(norms.residual_sq)
         if diffusion.min() > 0.0:
             in_cells = np.maximum(norms.residual_sq - norms.duration * _means_sq(norms, grid), 0.0).sum()
@@ -82,35 +81,12 @@ class AllDualEstimator(SplitEstimator):
         )
 
 
-def _diagonal_bound(matrix: Array) -> Array:
-    """d_i with ξ·Dξ ≥ Σ d_i ξ_i²."""
-    if is_diagonal(matrix):
-        return np.diag(matrix)
-    return np.full(len(matrix), max(0.0, float(np.linalg.eigvalsh(matrix)[0])))
-
-
 def _means_sq(norms: SlabNorms, grid: TensorGrid) -> Array:
     """Σ over time rows of |K| (mean of R_0 over K)²."""
     return np.asarray(grid.cell_measure * (norms.cell_means**2).sum(axis=0))
 
 
 def _means_dual_sq(norms: SlabNorms, grid: TensorGrid, diffusion: Array) -> float:
-    """Σ over time rows of ‖D^{-1/2}F‖² for the flux F with ∇·F = cell means of R_0 − R̄.
-
-    The two-point potential Σ_i d_i (φ_{K+e_i} − 2φ_K + φ_{K−e_i})/h_i² = r_K is found by FFT.
-    """
-    axes = tuple(range(1, grid.dim + 1))
-    symbol = np.zeros((1,) * grid.dim)
-    for i, (h, d, count) in enumerate(zip(grid.spacing, diffusion, grid.cells, strict=True)):
-        shape = [1] * grid.dim
-        shape[i] = count
-        symbol = symbol - (4.0 * d / h**2) * np.sin(np.pi * np.arange(count) / count).reshape(shape) ** 2
-    symbol[(0,) * grid.dim] = 1.0
-    means = norms.cell_means - norms.cell_means.mean(axis=axes, keepdims=True)
-    potential = fft.ifftn(fft.fftn(means, axes=axes) / symbol, axes=axes).real
-    total = 0.0
-    for i, (h, d) in enumerate(zip(grid.spacing, diffusion, strict=True)):
-        above = (neighbour(potential, 1, 1 + i) - potential) * (d / h)
-        below = neighbour(above, -1, 1 + i)
-        total += float((below**2 + below * above + above**2).sum()) / (3.0 * d)
-    return grid.cell_measure * total
+    """Σ over time rows of ‖D^{-1/2}F‖² for the flux F with ∇·F = cell means of R_0 − R̄."""
+    fluxes = two_point_flux(norms.cell_means, grid, diffusion)
+    return grid.cell_measure * float(flux_squares(fluxes, diffusion).sum())

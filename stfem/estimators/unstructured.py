@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import tee
 
@@ -11,6 +11,7 @@ import numpy as np
 from stfem.estimators.bound import BoundState, Choice
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
+from stfem.estimators.mesh_spacing import MeshSpacing
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem, UnsupportedDomainError
 from stfem.problems.arguments import LARGEST, checked_number
@@ -22,6 +23,7 @@ from stfem.reconstruction.unstructured import (
     OutflowLift,
     TimeInterpolant,
     VertexPatches,
+    is_mesh_rule,
     mesh_slabs,
 )
 from stfem.residual import SlabNorms
@@ -49,7 +51,9 @@ class MeshEstimator:
     reconstructions
         Rules for û; `VertexPatches` by default. `TwoStage` is sharp for ε ≲ h², `TwoStageMixed` above.
     spacing
-        Time steps per slab.
+        Time steps per slab: a number, or None for the automatic choice.
+    temporal_share
+        Of what a slab adds to the bound, that the automatic spacing leaves to interpolation in time.
     growth
         2μ = sup(−∇·b − 2c) in 1/time, where it does not follow from constant data; `Estimate.assumptions`
         then says so.
@@ -68,7 +72,8 @@ class MeshEstimator:
     """
 
     reconstructions: tuple[MeshRule, ...] = (VertexPatches(),)
-    spacing: int = 1
+    spacing: int | None = None
+    temporal_share: float = 0.03
     growth: float | None = None
     lifted: tuple[str, ...] = ()
     initial_error: float | None = None
@@ -77,22 +82,27 @@ class MeshEstimator:
 
     def __post_init__(self) -> None:
         rules: object = self.reconstructions
-        if not isinstance(rules, tuple) or not all(
-            isinstance(rule, MeshRule) and not isinstance(rule, type) for rule in rules
-        ):
+        if not isinstance(rules, tuple) or not all(is_mesh_rule(rule) for rule in rules):
             raise TypeError(f"reconstructions: expected a tuple of rules such as TwoStage(), got {rules!r}")
         if not rules:
             raise ValueError("reconstructions: expected at least one, got none")
         names: object = self.lifted
-        if isinstance(names, str):
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             raise TypeError(f"lifted: expected a tuple of names of boundaries, got {names!r}")
-        if self.spacing < 1:
-            raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
+        steps: object = self.spacing
+        if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, np.integer))):
+            raise TypeError(f"spacing: expected a whole number of steps per slab, got {steps!r}")
+        if isinstance(steps, (int, np.integer)) and steps < 1:
+            raise ValueError(f"spacing: expected at least 1 step per slab, got {steps}")
+        if not 0.0 < self.temporal_share < 1.0:
+            raise ValueError(f"temporal_share: expected a number in (0, 1), got {self.temporal_share}")
         if self.growth is not None:
             checked_number("growth", self.growth, "a growth rate 2μ", -LARGEST)
         if self.initial_error is not None:
             checked_number("initial_error", self.initial_error, "a bound of ‖u_0 − û(0)‖", 0.0)
 
+    # squares of values that are too large overflow, and the bound is then infinite
+    @np.errstate(over="ignore", invalid="ignore")
     def run(self, semidiscretization: AnySemidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history.
 
@@ -107,37 +117,33 @@ class MeshEstimator:
                 f"MeshEstimator: expected a problem on a Box or Domain, got one on a {name}"
             )
         problem = semidiscretization.problem
-        streams = tee(every(nodes, self.spacing), len(self.reconstructions))
-        passes = []
-        for rule, stream in zip(self.reconstructions, streams, strict=True):
-            bound = rule.bind(semidiscretization, self.lifted)
-            lift = OutflowLift(problem, bound.target, self.lifted) if self.lifted else None
-            residual = MeshResidual(problem, bound, self.growth, lift=lift)
-            slabs = mesh_slabs(map(bound.at_node, stream), interpolant_of(bound, order))
-            passes.append((_Pass(problem, residual, lift, self.initial_error), slabs))
-        for slabs_now in zip(*(slabs for _, slabs in passes), strict=True):
-            for (one, _), slab in zip(passes, slabs_now, strict=True):
-                one.take(slab)
-        return min((one.result() for one, _ in passes), key=lambda estimate: estimate.bound)
+        bound = [rule.bind(semidiscretization, self.lifted) for rule in self.reconstructions]
+        interpolants = [interpolant_of(one, order) for one in bound]
+        selector = MeshSpacing(
+            semidiscretization, nodes, self.spacing, self.temporal_share, bound, interpolants
+        )
+        passes, slabs = [], []
+        for one, interpolant, stream in zip(bound, interpolants, tee(selector, len(bound)), strict=True):
+            lift = OutflowLift(problem, one.target, self.lifted) if self.lifted else None
+            residual = MeshResidual(problem, one, self.growth, lift=lift)
+            passes.append(_Pass(problem, residual, lift, self.initial_error))
+            slabs.append(mesh_slabs(map(one.at_node, stream), interpolant))
+        decay_rate = poincare_rate(passes[0].residual)
+        for slabs_now in zip(*slabs, strict=True):
+            costs = [one.take(slab) for one, slab in zip(passes, slabs_now, strict=True)]
+            selector.update(slabs_now, costs, decay_rate)
+        return min((one.result() for one in passes), key=lambda estimate: estimate.bound)
 
 
 def interpolant_of(reconstruction: MeshReconstruction, order: int) -> TimeInterpolant:
-    """Interpolation in time for a time stepping of some order: Hermite where there are rates."""
+    """Interpolation in time for a time stepping of some order: Hermite where there are rates.
+
+    Stiff rates hold errors of the time stepping, on which Hermite interpolation depends more the longer slabs
+    are: without rates longer slabs are as sharp, and a node costs half.
+    """
     if reconstruction.per_node == 2:
-        return Hermite(max(5, order + 1 - order % 2))
-    return Lagrange(max(4, order))
-
-
-def every(nodes: Iterable[Node], spacing: int) -> Iterator[Node]:
-    """The first node, every K-th after it, and the last."""
-    skipped = None
-    for number, node in enumerate(nodes):
-        skipped = node
-        if number % spacing == 0:
-            yield node
-            skipped = None
-    if skipped is not None:
-        yield skipped
+        return Hermite.for_order(order, least=5)
+    return Lagrange(max(6, order))
 
 
 def mesh_estimate(
@@ -194,8 +200,8 @@ class _Pass:
         self._x = target.mesh.points(self._points)
         self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
 
-    def take(self, slab: MeshSlab) -> None:
-        """Advance the bound over one slab."""
+    def take(self, slab: MeshSlab) -> float:
+        """Advance the bound over one slab; what that adds to it, or its share of the run if that is more."""
         oscillation = self.residual.boundary.oscillation
         start, self._missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
         self._missed = max(self._missed, sup)
@@ -205,13 +211,16 @@ class _Pass:
             self.state = BoundState(
                 initial, initial * np.sqrt(measure), 0.0, poincare_rate(self.residual), measure, (0.0,)
             )
-        norms, way = cheapest(self.residual.norms(slab), self.state.final)
+        level = self.state.final
+        norms, way = cheapest(self.residual.norms(slab), level)
         choice = self.state.advance(norms, 0.0)
         self.hyperbolic += choice.alpha * cell_shares(norms.residual_sq)
         self.parabolic += choice.beta * cell_shares(norms.flux_sq)
         if self.problem.exact is not None and self._lift is None:
             self._true_errors(slab)
         self._keep(slab, choice, way)
+        added = choice.alpha + float(np.hypot(level, np.sqrt(choice.beta))) - level
+        return max(added, level * slab.time.duration / self.problem.final_time)
 
     def _initial(self, state: Array) -> float:
         """z_0."""
@@ -252,6 +261,7 @@ class _Pass:
                 square = np.einsum("imqc,ijc,jmqc->qc", slopes, self.residual.diffusion, slopes)
                 self.errors[1] += weight * slab.time.duration * float((self._weights * square).sum())
 
+    @np.errstate(over="ignore")
     def result(self) -> Estimate:
         """The estimate after the last slab."""
         if self.state is None or self.last is None:

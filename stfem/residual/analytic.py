@@ -14,6 +14,14 @@ ELLIPSES = (2.0, 4.0, 8.0, 16.0, 32.0)
 ELLIPSES_TIME = (2.0, 4.0, 8.0, 24.0)
 
 
+def unproved_quadrature(points: int) -> str:
+    """What is said where nothing proves the quadrature."""
+    return (
+        f"the flux is not polynomial: residual integrated with {points} Gauss points per direction and cell, "
+        "not proved exact"
+    )
+
+
 def interpolation_defect_sq(
     equation: Equation, grid: TensorGrid, modes: Array, points: int, times: int
 ) -> Array:

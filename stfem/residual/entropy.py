@@ -11,7 +11,7 @@ from stfem.data import Interval, PolynomialRange, Slab, cell_ranges
 from stfem.equations import CellStates, Entropy, GrowthForm
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
-from stfem.residual.analytic import interpolation_defect_sq
+from stfem.residual.analytic import interpolation_defect_sq, unproved_quadrature
 from stfem.spaces.legendre import derivative_matrix
 from stfem.spaces.stencil import Array, apply_along
 
@@ -34,8 +34,8 @@ class SlabEntropy:
     coupling
         Factor of p/√ε, as `SlabNorms` holds it, in a.
     left_out
-        Bound of the norm of M(∇·f(û) − its interpolation) in L²(slab × Ω); infinite where û comes too close
-        to a singularity of the flux, 0 where the flux is a polynomial or nothing is known of it.
+        Bound of the norm of M(∇·f(û) − its interpolation) in L²(slab × Ω); 0 where the flux is a polynomial,
+        or where `EntropyMeasure.unproved` says that there is none.
     """
 
     roots: Array
@@ -64,18 +64,21 @@ class EntropyMeasure:
         equation = problem.equation
         self._diffuses = bool(np.any(equation.diffusion)) and any(equation.diffused)
         self._share: float | None = None  # θ_X, chosen with the first slab
-        #: Whether ∇·f(û) needs a bound of what its interpolation leaves out.
-        self._analytic = equation.flux_degree is None
+        self._unproved: dict[str, None] = {}
+        if entropy.assumption is not None:
+            self._unproved.setdefault(entropy.assumption)
+        ones = np.ones((equation.components, 1))
+        self._polynomial = equation.flux_degree is not None
+        self._bounded = equation.jacobian_bound(ones, ones, ones, 0) is not None
         curved = [c for c, bent in enumerate(entropy.curved) if bent and self._diffuses and entropy.bent]
         self._slopes = [
             _slope(equation.components, self._dim, c, i) for i in range(self._dim) for c in curved
         ]
 
     @property
-    def proves_interpolation(self) -> bool:
-        """Whether the equation bounds its flux on complex states."""
-        ones = np.ones((self._problem.equation.components, 1))
-        return self._problem.equation.jacobian_bound(ones, ones, ones, 0) is not None
+    def unproved(self) -> tuple[str, ...]:
+        """Sentences about constants and quadrature that are not proved (T4.6)."""
+        return tuple(self._unproved)
 
     @property
     def parabolic_factor(self) -> float:
@@ -115,7 +118,7 @@ class EntropyMeasure:
             states.append(cell_ranges(flat, 1 + self._dim))
             forms.append(self._ranges(entropy.forms, modes, rows, sources))
             slopes.append(self._ranges(self._slopes, modes, rows, {}))
-            if self._analytic and self.proves_interpolation:
+            if self._bounded and not self._polynomial:
                 defects.append(interpolation_defect_sq(equation, self._grid, modes, points, times))
         sets.raise_outside(time)
         cells = CellStates(_joined(states), _joined(forms))
@@ -127,6 +130,9 @@ class EntropyMeasure:
         weight = entropy.residual_weight(cells.state)
         roots, largest = _roots(weight)
         missing = sum(float(part.sum()) for part in defects)
+        if not (self._polynomial or (self._bounded and np.isfinite(missing))):
+            self._unproved.setdefault(unproved_quadrature(points))
+            missing = 0.0
         root_weight = float(largest.max())
         factor = float(np.sqrt(self.parabolic_factor))
         return SlabEntropy(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -124,13 +124,8 @@ class NodeForm:
         nodes
             k nodes that have been added.
         """
-        gram, count = grams.sum(axis=0), 2 * len(nodes)
-        sums = np.zeros((count, count))
-        for n, node in enumerate(nodes):
-            for k in range(n + 1):
-                rows, columns = slice(2 * n, 2 * n + 2), slice(2 * k, 2 * k + 2)
-                total = self._product(node, nodes[k])
-                sums[rows, columns], sums[columns, rows] = total, total.T
+        gram = grams.sum(axis=0)
+        sums = assembled(nodes, self._product)
         rests = np.concatenate([self._entries[node].rest for node in nodes])
         weights = np.sqrt(np.maximum(np.diagonal(grams, axis1=1, axis2=2), 0.0))
         inside = np.maximum((grams * sums).sum(axis=(1, 2)), 0.0)
@@ -142,6 +137,10 @@ class NodeForm:
             inside,
             float(sizes @ np.abs(gram) @ sizes),
         )
+
+    def values(self, node: object) -> Array:
+        """Kept modes of value and rate at a node, ``(2, M, C)``."""
+        return self._entries[node].values
 
     def _product(self, first: object, second: object) -> Array:
         """⟨a_i, b_j⟩, all cells together, ``(2, 2)``."""
@@ -164,6 +163,19 @@ class NodeForm:
             both = (array.reshape(len(gram) * modes, -1) for array in (fields, images))
             np.einsum("mc,mc->c", *both, out=cells[block])
         return cells
+
+
+def assembled(nodes: Sequence[object], product: Callable[[object, object], Array]) -> Array:
+    """Symmetric matrix ``(…, 2k, 2k)`` of the products ``(…, 2, 2)`` of value and rate at two nodes each."""
+    count = 2 * len(nodes)
+    leading = product(nodes[0], nodes[0]).shape[:-2]
+    sums = np.zeros((*leading, count, count))
+    for n, node in enumerate(nodes):
+        for k in range(n + 1):
+            rows, columns = slice(2 * n, 2 * n + 2), slice(2 * k, 2 * k + 2)
+            pair = product(node, nodes[k])
+            sums[..., rows, columns], sums[..., columns, rows] = pair, np.swapaxes(pair, -1, -2)
+    return sums
 
 
 def _largest_part(outside: Array, energies: Array) -> float:

@@ -32,11 +32,13 @@ class GrowthRate:
         self.problem, self.grid, self.degree = problem, grid, degree
         self.stability = problem.equation.stability
         self.unproved: dict[str, None] = {}
+        #: Least value of the forms on the slab that was asked for last, where it is one form of slopes alone.
+        self.least = -np.inf
         self._widening = 0.0
         self._fixed: Growth | None = None
         components = problem.equation.components
         self._initial = (
-            np.array([_range(u, grid) for u in problem.initial]) if self._asks_for_range() else None
+            np.array([data_range(u, grid) for u in problem.initial]) if self._asks_for_range() else None
         )
         if not self.stability.needs_range and self.stability.state_set is None:
             self._fixed = self.stability.growth(np.full(components, -np.inf), np.full(components, np.inf))
@@ -58,6 +60,17 @@ class GrowthRate:
     def follows_slopes(self) -> bool:
         """Whether 2μ depends on ∇û, and not on the range of û."""
         return self._fixed is not None and any(np.any(form.gradient) for form in self._fixed.forms)
+
+    @property
+    def slope(self) -> tuple[GrowthForm, float] | None:
+        """The only form and its constant part, if 2μ is one combination of slopes of û and a constant."""
+        if self._fixed is None or len(self._fixed.forms) != 1 or self._fixed.positive:
+            return None
+        form = self._fixed.forms[0]
+        constant = all(datum.constant for _, datum in form.data) and not np.any(form.source)
+        if not constant or not np.any(form.gradient):
+            return None
+        return form, sum(weight * datum.constant_value() for weight, datum in form.data)
 
     def rate(self, time: Slab, blocks: Callable[[], Iterable[Array]], beyond: Array | None = None) -> float:
         """2μ ≤ sup over x, t ∈ slab and forms of Σ gradient[c, i] ∂_iû_c + data + Σ source[c] g_c.
@@ -88,18 +101,22 @@ class GrowthRate:
         for form in growth.forms:
             supremum = self._data_supremum(form, time)
             if np.any(form.gradient):
-                supremum += slopes.pop(0)
-                supremum += 0.0 if beyond is None else float((np.abs(form.gradient) * beyond).sum())
+                lower, upper = slopes.pop(0)
+                left_out = 0.0 if beyond is None else float((np.abs(form.gradient) * beyond).sum())
+                supremum += upper + left_out
+                self.least = lower - left_out
             best = max(best, supremum)
         return max(best, 0.0) if growth.positive else best
 
-    def _slopes(self, forms: list[GrowthForm], blocks: Callable[[], Iterable[Array]]) -> list[float]:
-        """sup Σ gradient[c, i] ∂_iû_c of every form, in one pass over the cells."""
+    def _slopes(
+        self, forms: list[GrowthForm], blocks: Callable[[], Iterable[Array]]
+    ) -> list[tuple[float, float]]:
+        """Range of Σ gradient[c, i] ∂_iû_c of every form, in one pass over the cells."""
         ranges = [PolynomialRange(self.grid.dim + 1) for _ in forms]
         for modes in blocks() if forms else ():
             for form, found in zip(forms, ranges, strict=True):
-                found.take(self._combination(form, modes))
-        return [found.value()[1] for found in ranges]
+                found.take(self.combination(form, modes))
+        return [found.value() for found in ranges]
 
     def _state_range(self, blocks: Iterable[Array], time: Slab) -> tuple[Array, Array]:
         """Hull of the ranges of û on the slab and, where needed, of u (T4).
@@ -129,7 +146,7 @@ class GrowthRate:
             upper = np.maximum(upper, self._initial[:, 1] + self._widening)
         return lower, upper
 
-    def _combination(self, form: GrowthForm, field: Array) -> Array:
+    def combination(self, form: GrowthForm, field: Array) -> Array:
         """Σ gradient[c, i] ∂_iû_c as modes ``(time, p…, N…)``."""
         slope = derivative_matrix(self.degree)
         total = np.zeros((len(field), *field.shape[2:]))
@@ -159,7 +176,7 @@ class GrowthRate:
         return total + polynomial_range(joined, self.grid.dim + 1)[1] + remainder
 
 
-def _range(datum: Data, grid: TensorGrid) -> tuple[float, float]:
+def data_range(datum: Data, grid: TensorGrid) -> tuple[float, float]:
     """Bounds of a datum at t = 0."""
     projection = datum.project(grid, DATA_DEGREE, 0.0)
     lower, upper = polynomial_range(projection.coefficients, grid.dim)

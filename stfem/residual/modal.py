@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.data import Data, Slab
 from stfem.equations import Equation
 from stfem.meshes.quadrature import Array
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab
-from stfem.residual.ways import Terms
-from stfem.spaces.broken import BrokenSpace
-from stfem.spaces.legendre import gauss, legendre_values
+from stfem.residual.ways import Terms, lower_root
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
 
-__all__ = ["ModalTerms", "SourceModes"]
+__all__ = ["ModalTerms"]
 
 
 class ModalTerms:
@@ -47,10 +44,9 @@ class ModalTerms:
         self._reaction = equation.reaction.constant_value()
         matrix = np.broadcast_to(diffusion, (*diffusion.shape[:2], mesh.size))
         self._pulled = np.einsum("jic,ikc,lkc->jlc", inverse, matrix, inverse) * self._determinant
-        self._metric = np.zeros((mesh.dim, mesh.dim, mesh.size))
+        self._root = np.zeros((mesh.dim, mesh.dim, mesh.size))
         if np.any(diffusion):
-            inverted = np.moveaxis(np.linalg.inv(np.moveaxis(matrix, -1, 0)), 0, -1)
-            self._metric = np.einsum("jic,jkc,klc->ilc", jacobian, inverted, jacobian) / self._determinant**2
+            self._root = lower_root(matrix, jacobian / self._determinant)
         points, weights = mesh.reference.quadrature(2 * target.degree + 1)
         self._points = points
         self._project = (target.basis.values(points) * weights[:, None]).T / mesh.reference.measure
@@ -91,8 +87,8 @@ class ModalTerms:
             flux = modes[:, 0]
             divergences.append((divergence @ flux) / self._determinant)
             defects.append(np.stack([table @ flux for table in components]) - diffused)
-        metric = self._metric[:, :, None, None]
-        return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
+        root = self._root[:, :, None, None]
+        return Terms(scalar, with_flux, divergences, defects, gap, root, [*added, *divergences])
 
     def square(self, field: Array) -> Array:
         measures = self._target.mesh.cell_measures
@@ -103,42 +99,3 @@ class ModalTerms:
 
     def spread_square(self, field: Array) -> Array:
         return self.square(field[:, 1:])
-
-
-class SourceModes:
-    """Modes of g in time and space on a slab, and what they leave out.
-
-    Parameters
-    ----------
-    source
-        g.
-    target
-        Space whose degree is taken.
-    order, points
-        Order of the quadrature in space, and points in time beyond the degree there.
-    """
-
-    def __init__(self, source: Data, target: BrokenSpace, order: int, points: int) -> None:
-        self._source, self._target, self._extra = source, target, points
-        mesh = target.mesh
-        quadrature, self._weights = mesh.reference.quadrature(order)
-        self._x = mesh.points(quadrature)
-        self._x.flags.writeable = False
-        self._table = target.basis.values(quadrature)
-        self._density = mesh.cell_measures / mesh.reference.measure
-
-    def of(self, time: Slab) -> tuple[Array | None, Array, Array]:
-        """Modes ``(time modes, modes, C)``, ∫∫(g − modes)² and the same of the cell means, ``(C,)`` each."""
-        if self._source.is_zero:
-            zero = np.zeros(self._target.mesh.size)
-            return None, zero, zero
-        times, weights = gauss(time.degree + 1 + self._extra)
-        values = np.stack([self._source(self._x, time.start + s * time.duration) for s in times])
-        in_time = legendre_values(time.degree, times)
-        moments = (self._table * self._weights[:, None]).T @ values / self._target.mesh.reference.measure
-        modes = np.tensordot((in_time * weights[:, None]).T, moments, 1)
-        rest = values - self._table @ np.tensordot(in_time, modes, 1)
-        left = np.einsum("t,q,tqc->c", weights, self._weights, rest**2, optimize=True)
-        means = np.einsum("q,tqc->tc", self._weights, rest) / self._target.mesh.reference.measure
-        measures = self._target.mesh.cell_measures
-        return modes, time.duration * self._density * left, time.duration * measures * (weights @ means**2)

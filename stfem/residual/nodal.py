@@ -79,7 +79,7 @@ class NodeEvaluator:
         self._dim, self._terms, self._scheme_rows = self.grid.dim, terms, scheme_rows
         self._reconstruction = reconstruction
         self.convection = None if equation.linear else QuadraticConvection(equation, self.grid, self.degree)
-        self._root = _root(inverse_diffusion)
+        self._root, self.diffusion = _root(inverse_diffusion), equation.diffusion
         self._sources = () if source.is_zero else (source, source.time_derivative())
         #: Points per direction for ∇·f(û), and modes of the residual; of a product few more than of û matter.
         self.points = self.degree + (1 if self.convection is None else 2)

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stfem.residual.dissipation import DissipativeRates
+from stfem.residual.joint import JointDual
+from stfem.residual.levels import ResidualLevels
+from stfem.residual.spectral import SplitSpectrum
 from stfem.spaces.stencil import Array
 
 #: Members λ of the flux family d̃_λ = (1−λ) K*σ_h + λ D∇û (T3.5).
@@ -53,6 +57,16 @@ class SlabNorms:
         where the nodes carry no accelerations).
     coupling
         k ≥ 0: a system pays k p/√ε in a, besides its part in the dual norm (T4).
+    spectrum
+        The residual by frequencies, where its best splits may count too.
+    dissipative
+        Rates that diffusion lowers, where they are known.
+    joint
+        Costs in the dual norm of growth and dissipation together, where they are known.
+    levels
+        The residual by scales, where it may be measured in a dual norm for L¹.
+    expansion
+        L of the dual problem in L¹, in 1/time; infinite where it is not known.
     """
 
     start: float
@@ -71,6 +85,11 @@ class SlabNorms:
     pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
     coupling: float = 0.0
+    spectrum: SplitSpectrum | None = None
+    dissipative: DissipativeRates | None = None
+    joint: JointDual | None = None
+    levels: ResidualLevels | None = None
+    expansion: float = np.inf
 
     @property
     def duration(self) -> float:
@@ -88,7 +107,9 @@ class SlabNorms:
     def alpha(self, member: float) -> float:
         """Bound of α = ∫_slab ‖R_H(λ)‖ by Cauchy–Schwarz in time, remainders included."""
         total = self.hyperbolic_sq(member).sum() + self.rounding_sq
-        coupled = self.coupling * float(np.sqrt(self.duration * self.flux_total(member)))
+        coupled = 0.0
+        if self.coupling > 0.0:  # what is infinite without it must not spoil the sum
+            coupled = self.coupling * float(np.sqrt(self.duration * self.flux_total(member)))
         return float(np.sqrt(self.duration * total)) + coupled + self.remainder
 
     def integral_l1(self, measure: float) -> float:
@@ -108,7 +129,10 @@ class SlabNorms:
         return root * (float(np.sqrt(self.duration / count)) * total + self.remainder)
 
     def piecewise(self, members: Sequence[float]) -> tuple[Array, Array]:
-        """α and ∫p²/ε on every piece of the slab, ``(pieces, members)``; α without the remainder."""
+        """α and ∫p²/ε on every piece of the slab, ``(pieces, members)``; α without the remainder.
+
+        The splits of the spectrum, if there is one, follow the members.
+        """
         pieces = self.pieces
         if pieces is None:
             fields = (self.residual_sq, self.cross, self.difference_sq, self.flux_sq)
@@ -117,7 +141,12 @@ class SlabNorms:
         member = np.asarray(members)
         squares = np.maximum(residual + member * (2.0 * cross + member * difference), 0.0)
         duration, fluxes = self.duration / pieces.shape[1], (1.0 - member) ** 2 * flux
-        alpha = np.sqrt(duration * (squares + self.rounding_sq)) + self.coupling * np.sqrt(duration * fluxes)
+        if self.spectrum is not None:
+            hyperbolic, dual = self.spectrum.splits()
+            squares, fluxes = np.hstack([squares, hyperbolic]), np.hstack([fluxes, dual])
+        alpha = np.sqrt(duration * (squares + self.rounding_sq))
+        if self.coupling > 0.0:
+            alpha = alpha + self.coupling * np.sqrt(duration * fluxes)
         return alpha, fluxes
 
     def size(self, member: float) -> float:
@@ -125,17 +154,46 @@ class SlabNorms:
         return float(np.sqrt(self.hyperbolic_sq(member).sum()))
 
     def cost(self, level: float, final_time: float) -> float:
-        """What the slab adds to a bound at ``level`` with the cheapest member (T3.5), remainders aside.
+        """What the slab adds to a bound at ``level`` with the cheapest split (T3.5), remainders aside.
 
         Or its share of the level, if that is more: late in a run that decays nothing else matters.
         """
-        added = min(
-            float(np.sqrt(self.duration)) * self.size(member)
-            + float(np.hypot(level, np.sqrt(0.5 * self.flux_total(member))))
-            - level
-            for member in FLUX_FAMILY
-        )
-        return max(added, level * self.duration / final_time)
+        return max(float(self.costs(level).min()), level * self.duration / final_time)
+
+    def costs(self, level: float) -> Array:
+        """What the slab adds to a bound at ``level``, remainders aside: `FLUX_FAMILY`, then other splits."""
+        squares = np.array([self.size(member) ** 2 for member in FLUX_FAMILY])
+        fluxes = np.array([self.flux_total(member) for member in FLUX_FAMILY])
+        if self.spectrum is not None:
+            hyperbolic, dual = (part.sum(axis=0) for part in self.spectrum.splits())
+            squares, fluxes = np.append(squares, hyperbolic), np.append(fluxes, dual)
+        return np.asarray(np.sqrt(self.duration * squares) + np.hypot(level, np.sqrt(0.5 * fluxes)) - level)
+
+    def gains(self, level: float) -> tuple[float, float]:
+        """Relative gains of the flux family over λ = 1, and of other splits over the family."""
+        costs = self.costs(level)
+        count = len(FLUX_FAMILY)
+        best = float(costs[:count].min())
+        further = float(costs[count:].min(initial=best))
+        alone = float(costs[count - 1])
+        return (1.0 - best / alone if alone > 0.0 else 0.0, 1.0 - further / best if best > 0.0 else 0.0)
+
+    def after(self, level: float) -> float:
+        """Bound at the end of the slab from ``level`` at its start, with the cheapest split (T4.2).
+
+        Poincaré's inequality, shares of the dissipation and the mean of the error aside.
+        """
+        alphas, fluxes = self.piecewise(FLUX_FAMILY)
+        exponent = 0.5 * max(self.growth, 0.0) * self.duration / len(alphas)
+        joint = None if self.joint is None else self.joint.costs(self.duration)
+        for n, (alpha, flux) in enumerate(zip(alphas, fluxes, strict=True)):
+            ends = np.exp(exponent) * (alpha + np.sqrt(np.square(level) + 0.5 * flux))
+            if joint is not None:
+                alpha, beta, m = (array[n] for array in joint)
+                grown = np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(np.square(level) + beta))
+                ends = np.append(ends, grown)
+            level = float(ends.min())
+        return level + self.remainder
 
     def with_temporal(self, temporal: float, mean: float) -> SlabNorms:
         """The same with errors of interpolation in time, bounded in L²(slab × Ω); their ∫_Ω in L²(slab)."""

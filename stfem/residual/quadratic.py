@@ -21,10 +21,14 @@ from numpy.typing import NDArray
 
 from stfem.data import Data
 from stfem.reconstruction import NodeReconstruction, ReconstructedSlab, RowReconstruction
+from stfem.residual.dissipation import DissipativeRates
 from stfem.residual.forms import FormValue, NodeForm
 from stfem.residual.interpolation import InterpolationError, TimeDefect
+from stfem.residual.joint import JointDual, joint_dual
+from stfem.residual.levels import residual_levels
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
 from stfem.residual.norms import FLUX_FAMILY, SlabNorms
+from stfem.residual.spectral import SpectralForm, SplitSpectrum
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
 
@@ -50,18 +54,35 @@ class QuadraticSplit:
         S, with its operator norms.
     source
         g, which must know its time derivatives.
+    final_time
+        T.
+    cells
+        Cells of the scheme, where residuals may be taken apart by frequencies, which takes a definite
+        diffusion; else None.
     """
 
-    def __init__(self, evaluator: NodeEvaluator, reconstruction: RowReconstruction, source: Data) -> None:
+    def __init__(
+        self,
+        evaluator: NodeEvaluator,
+        reconstruction: RowReconstruction,
+        source: Data,
+        final_time: float,
+        cells: tuple[int, ...] | None,
+    ) -> None:
+        self._diffusion = evaluator.diffusion
         self._evaluator, self._grid = evaluator, evaluator.grid
         self.reconstruction, self._norms = reconstruction, reconstruction.norms
-        self._source = source
+        self._source, self._final_time = source, final_time
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
         self._needed: WeakKeyDictionary[NodeReconstruction, int] = WeakKeyDictionary()
         self._rough = True  # whether S was last seen to take away most of τ
         #: R_H(1), R_H(0), their difference, and D^{-1/2}Φ_0 per direction.
         self._forms = tuple(NodeForm() for _ in range(3 + self._grid.dim))
+        self._spectral: SpectralForm | None = None
+        if cells is not None:
+            whole = self._forms[0]
+            self._spectral = SpectralForm(self._grid, self._diffusion, cells, whole, lambda: evaluator.points)
 
     def facts(self, nodes: Sequence[NodeReconstruction], family: bool = False) -> list[NodeFacts]:
         """Evaluate the fields of nodes, each once unless a later one needs more modes or points."""
@@ -114,6 +135,17 @@ class QuadraticSplit:
             for member in FLUX_FAMILY
         )
         return 1.0 - least / alone if alone > 0.0 else 0.0
+
+    def spectral_gain(self, slab: ReconstructedSlab, level: float) -> float:
+        """Relative gain of splits by frequencies over λ = 1 on a slab, as its last node tells."""
+        if self._spectral is None:
+            return 0.0
+        self.facts(slab.nodes)
+        duration = slab.time.duration
+        alone = duration * self._forms[0].size(slab.stop) * float(np.sqrt(self._grid.cell_measure))
+        hyperbolic, dual = (part[0] for part in self._spectral.at(slab.stop).splits())
+        costs = duration * np.sqrt(hyperbolic) + np.hypot(level, np.sqrt(0.5 * duration * dual)) - level
+        return 1.0 - float(costs.min()) / alone if alone > 0.0 else 0.0
 
     def temporal(self, slab: ReconstructedSlab, defect: TimeDefect, allowed: float) -> tuple[float, float]:
         """Bounds of the errors of interpolation in time in L²(slab × Ω), and of their ∫_Ω in L²(slab).
@@ -182,7 +214,14 @@ class QuadraticSplit:
         return (0.0,) * self._grid.dim if convection is None else convection.curvature
 
     def norms(
-        self, slab: ReconstructedSlab, round_off: float, growth: float, family: bool, pieces: int
+        self,
+        slab: ReconstructedSlab,
+        round_off: float,
+        growth: float,
+        pieces: int,
+        family: bool,
+        spectral: bool,
+        dissipative: DissipativeRates | None = None,
     ) -> SlabNorms:
         """Norms of one slab, but for the errors of interpolation in time.
 
@@ -192,10 +231,14 @@ class QuadraticSplit:
             Its nodes carry accelerations.
         round_off, growth
             As `SlabNorms.remainder` and `SlabNorms.growth`.
-        family
-            Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
         pieces
             Number of equal pieces of the slab for `SlabNorms.pieces`.
+        family
+            Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
+        spectral
+            Whether the residual is wanted by frequencies.
+        dissipative
+            As `SlabNorms.dissipative`.
         """
         nodes, facts = slab.nodes, self.facts(slab.nodes, family)
         modes, duration = slab.value_modes, slab.time.duration
@@ -224,6 +267,12 @@ class QuadraticSplit:
         mean = duration * self._grid.cell_measure * float(np.linalg.norm(in_time.sum(axis=1)))
         shape = self._grid.cells
         operations = 64.0 + self._evaluator.points**self._grid.dim  # sums over pairs and modes
+        spectrum = self._spectrum(slab, grams, whole) if spectral else None
+        levels = None
+        if self._spectral is not None:
+            cells = scale * np.maximum(whole.cells, 0.0).reshape(self._grid.cells)
+            of_whole = (modes @ self._forms[0].means(nodes)).reshape(-1, *self._grid.cells)
+            levels = residual_levels(cells, of_whole, self._grid, self._diffusion, duration)
         return SlabNorms(
             slab.time.start,
             slab.time.stop,
@@ -238,7 +287,31 @@ class QuadraticSplit:
             rounding_sq=operations * UNIT_ROUNDOFF * scale * rounded,
             spread_sq=scale * whole.rest,
             pieces=scale * totals,
+            spectrum=spectrum,
+            dissipative=dissipative,
+            levels=levels,
+            joint=self._joint(slab, pieces, whole, spectrum, dissipative),
         )
+
+    def _spectrum(self, slab: ReconstructedSlab, grams: Array, value: FormValue) -> SplitSpectrum | None:
+        if self._spectral is None:
+            return None
+        return self._spectral(grams, slab.nodes, value, slab.time.duration)
+
+    def _joint(
+        self,
+        slab: ReconstructedSlab,
+        pieces: int,
+        value: FormValue,
+        known: SplitSpectrum | None,
+        rates: DissipativeRates | None,
+    ) -> JointDual | None:
+        if self._spectral is None or known is None or rates is None:
+            return None
+        modes = slab.value_modes
+        grams = np.stack([modes.T @ gram @ modes for gram in _weighted_grams(slab.time.degree, pieces)])
+        times = slab.time.duration, self._final_time
+        return joint_dual(self._spectral, grams, slab.nodes, value, rates, known, *times)
 
     def _spread(self, form: FormValue) -> Array:
         """The form per cell, with what belongs to no cell spread evenly."""
@@ -252,10 +325,16 @@ def renumbered(modes: NDArray[np.intp], before: int, now: int, dim: int) -> NDAr
     return np.asarray(np.ravel_multi_index(tuple(indices), (now,) * dim))
 
 
-@lru_cache(maxsize=64)
 def _piece_grams(degree: int, pieces: int) -> Array:
     """∫ L_aL_b over every equal piece of [0, 1], ``(pieces, degree + 1, degree + 1)``."""
-    points, weights = gauss(degree + 1)
+    return np.asarray(_weighted_grams(degree, pieces).sum(axis=0))
+
+
+@lru_cache(maxsize=64)
+def _weighted_grams(degree: int, pieces: int) -> Array:
+    """The same with the weights 1 − s and s, ``(2, pieces, degree + 1, degree + 1)``."""
+    points, weights = gauss(degree + 2)
     local = (np.arange(pieces)[:, None] + points) / pieces
     values = legendre_values(degree, local.ravel()).reshape(pieces, len(points), -1)
-    return np.asarray(np.einsum("pga,g,pgb->pab", values, weights / pieces, values))
+    weighted = np.stack([1.0 - local, local]) * weights / pieces
+    return np.asarray(np.einsum("pga,wpg,pgb->wpab", values, weighted, values))

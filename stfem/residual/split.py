@@ -22,20 +22,23 @@ from stfem.reconstruction import (
     RowReconstruction,
     combine,
 )
+from stfem.residual.analytic import unproved_quadrature
+from stfem.residual.dissipation import DissipativeGrowth, definite
 from stfem.residual.entropy import EntropyMeasure, SlabEntropy
+from stfem.residual.expansion import Expansion
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
 from stfem.residual.nodal import NodeEvaluator
-from stfem.residual.norms import UNDERFLOW, SlabNorms
+from stfem.residual.norms import SlabNorms
 from stfem.residual.quadratic import QuadraticSplit
+from stfem.residual.rounding import rounding
 from stfem.residual.sampling import check_autonomous
 from stfem.residual.terms import LinearTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.rows import row_blocks
 from stfem.spaces.stencil import Array, apply_along, refined_rows
 
-UNIT_ROUNDOFF = 2.0**-53
 #: Errors of interpolation in time, relative to what a slab adds to the bound, beyond which it is measured
 #: itself;
 TEMPORAL_TOLERANCE = 0.015
@@ -60,9 +63,17 @@ class ResidualSplit:
         The scheme (for its problem and grid).
     reconstruction
         The bound spatial reconstruction.
+    spectral
+        Whether residuals are split by frequency, and growth rates lowered by diffusion, where that is known.
     """
 
-    def __init__(self, semidiscretization: Semidiscretization, reconstruction: BoundReconstruction) -> None:
+    def __init__(
+        self,
+        semidiscretization: Semidiscretization,
+        reconstruction: BoundReconstruction,
+        spectral: bool = True,
+    ) -> None:
+        self._by_frequency = spectral and definite(semidiscretization.problem.equation.diffusion)
         self.problem = semidiscretization.problem
         self.equation = self.problem.equation
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
@@ -87,17 +98,18 @@ class ResidualSplit:
         self.inverse_diffusion = semidiscretization.diffusion.inverse
         self.scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
+        self._expansion = Expansion.of(self.problem, self._growth_rate)
+        self._dissipative: DissipativeGrowth | None = None
+        if self._by_frequency:
+            self._dissipative = DissipativeGrowth.of(self.problem, self._growth_rate, self.scheme_grid.cells)
         self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
         self._entropy: EntropyMeasure | None = None
         if equation.entropy is not None:
             self._entropy = EntropyMeasure(self.problem, equation.entropy, self.grid, self.degree)
-            if equation.entropy.assumption is not None:
-                self._unproved.setdefault(equation.entropy.assumption)
         if not equation.linear:
             check_autonomous(equation)
-        proved = self._entropy is not None and self._entropy.proves_interpolation
-        if not equation.linear and equation.flux_degree is None and not proved:
-            self._note_quadrature()
+        if not equation.linear and equation.flux_degree is None and self._entropy is None:
+            self._unproved.setdefault(unproved_quadrature(self.points_needed()))
 
     @property
     def from_nodes(self) -> bool:
@@ -114,6 +126,11 @@ class ResidualSplit:
             return 1.0
         return self._quadratic.family_gain(slab, level) if self.terms.diffuses else 0.0
 
+    def spectral_gain(self, slab: ReconstructedSlab, level: float) -> float:
+        """What splits by frequencies gain over λ = 1 on a slab, relative to it, as its last node tells."""
+        known = self._quadratic is not None and slab.stop.node.acceleration is not None
+        return self._quadratic.spectral_gain(slab, level) if self._quadratic is not None and known else 0.0
+
     @property
     def energy_factor(self) -> float:
         """‖D^{1/2}∇e‖ ≤ energy_factor times the root of the dissipation in T4.1."""
@@ -122,13 +139,8 @@ class ResidualSplit:
     @property
     def unproved(self) -> tuple[str, ...]:
         """Sentences about what the norms and rates take for granted (T4.6)."""
-        return (*self._unproved, *self._growth_rate.unproved)
-
-    def _note_quadrature(self) -> None:
-        self._unproved.setdefault(
-            f"the flux is not polynomial: residual integrated with {self.points_needed()} Gauss points "
-            "per direction and cell, not proved exact"
-        )
+        of_entropy = () if self._entropy is None else self._entropy.unproved
+        return (*self._unproved, *of_entropy, *self._growth_rate.unproved)
 
     def _note(self, *data: Data) -> None:
         for datum in data:
@@ -159,7 +171,9 @@ class ResidualSplit:
         velocity = self.equation.velocity if self.equation.linear else ()
         return any(datum.time_dependent for datum in (*velocity, self.equation.reaction))
 
-    def norms(self, slab: ReconstructedSlab, family: bool = True, level: float = 0.0) -> SlabNorms:
+    def norms(
+        self, slab: ReconstructedSlab, family: bool = True, level: float = 0.0, spectral: bool = True
+    ) -> SlabNorms:
         """Squared norms per cell, remainders, mean defect and growth rate of one slab.
 
         They come from residuals at the nodes where these carry accelerations and the errors of interpolation
@@ -173,15 +187,25 @@ class ResidualSplit:
             Whether all members of the flux family are wanted; with False all may count as λ = 1.
         level
             Error bound at the start of the slab: tells how much the parts of the residual matter.
+        spectral
+            Whether splits by frequencies are wanted.
         """
+        found = self._norms(slab, family, level, spectral)
+        if self._expansion is None:
+            return found
+        return replace(found, expansion=self._expansion.on(slab.time))
+
+    def _norms(self, slab: ReconstructedSlab, family: bool, level: float, spectral: bool) -> SlabNorms:
         temporal, rates = 0.0, np.zeros(3)
+        combined: SlabNorms | None = None
         if all(entry.node.acceleration is not None for entry in slab.nodes):
             defect = TimeDefect(slab, self.scheme_grid, self._filter)
             temporal, rates = defect.rate, defect.rates
             if self._quadratic is not None:
-                norms = self._from_nodes(self._quadratic, slab, defect, family, level)
+                norms = self._from_nodes(self._quadratic, slab, defect, (family, spectral), level)
+                combined = replace(norms, rates=rates)
                 if norms.temporal <= self._allowance(norms, level):
-                    return replace(norms, rates=rates)
+                    return combined
                 temporal = norms.temporal
         # where gains of the family are not known beforehand, they are not left out either
         whole = self.terms.diffuses and (family or not self.from_nodes)
@@ -190,9 +214,9 @@ class ResidualSplit:
         measured.run()
         scale, shape = self.grid.cell_measure * slab.time.duration, self.grid.cells
         root_weight = 1.0 if entropy is None else entropy.root_weight
-        round_off = root_weight * self._round_off(slab, measured.sizes, measured.magnitude)
+        round_off = root_weight * rounding(slab, measured.sizes, measured.magnitude, self.grid, self.degree)
         parabolic = 1.0 if self._entropy is None else self._entropy.parabolic_factor
-        return SlabNorms(
+        own = SlabNorms(
             slab.time.start,
             slab.time.stop,
             (measured.residual_sq * scale).reshape(shape),
@@ -209,6 +233,9 @@ class ResidualSplit:
             rates=rates,
             coupling=0.0 if entropy is None else entropy.coupling,
         )
+        if combined is None:
+            return own
+        return min(own, combined, key=lambda norms: norms.after(level))
 
     def node_terms(self, node: NodeReconstruction) -> LinearTerms:
         """Terms of û and its rate of change at a node on all cells, built once."""
@@ -231,13 +258,8 @@ class ResidualSplit:
         """What the entropy of a system needs to know of a slab."""
         if self._entropy is None:
             return None
-        found = self._entropy.on(
-            slab.time, self._row_modes(slab), self.points_needed(), self.times_needed(slab.time)
-        )
-        if np.isfinite(found.left_out):
-            return found
-        self._note_quadrature()
-        return replace(found, left_out=0.0)
+        points, times = self.points_needed(), self.times_needed(slab.time)
+        return self._entropy.on(slab.time, self._row_modes(slab), points, times)
 
     def _quadratic_split(self, reconstruction: BoundReconstruction) -> QuadraticSplit | None:
         """The short cut through residuals at nodes, where the equation, the data and û allow it."""
@@ -256,24 +278,29 @@ class ResidualSplit:
             return None
         rows = self.scheme_grid.cells[0]
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
-        return QuadraticSplit(evaluator, reconstruction, source)
+        cells = self.scheme_grid.cells if self._by_frequency else None
+        return QuadraticSplit(evaluator, reconstruction, source, self.problem.final_time, cells)
 
     def _from_nodes(
         self,
         quadratic: QuadraticSplit,
         slab: ReconstructedSlab,
         defect: TimeDefect,
-        family: bool,
+        wanted: tuple[bool, bool],
         level: float,
     ) -> SlabNorms:
         facts = quadratic.facts(slab.nodes)
         sizes, magnitude = (
             np.concatenate([getattr(entry, name) for entry in facts]) for name in ("sizes", "magnitude")
         )
-        round_off = self._round_off(slab, sizes, magnitude)
-        growth = self._growth_rate.rate(slab.time, *self._slow_modes(quadratic, slab, defect))
+        round_off = rounding(slab, sizes, magnitude, self.grid, self.degree)
+        slow = self._slow_modes(quadratic, slab, defect)
+        growth = self._growth_rate.rate(slab.time, *slow)
+        lowered = self._dissipative
+        dissipative = None if lowered is None else lowered.rates(slab.time, growth, *slow)
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
-        norms = quadratic.norms(slab, round_off, growth, family and self.terms.diffuses, pieces)
+        family, spectral = wanted[0] and self.terms.diffuses, wanted[1] or dissipative is not None
+        norms = quadratic.norms(slab, round_off, growth, pieces, family, spectral, dissipative)
         return norms.with_temporal(*quadratic.temporal(slab, defect, self._allowance(norms, level)))
 
     def _slow_modes(
@@ -309,26 +336,6 @@ class ResidualSplit:
         final_time, exponent = self.problem.final_time, self._exponent(norms.duration, norms.growth)
         part = TEMPORAL_TOLERANCE * max(1.0, SHORT * final_time / norms.duration) + LOSS * exponent
         return part * norms.cost(level, final_time) / float(np.sqrt(norms.duration))
-
-    def _round_off(self, slab: ReconstructedSlab, sizes: Array, magnitude: Array) -> float:
-        """Σ C u ∫_slab of the sizes of what is added up (T4.6); C counts the operations of each sum.
-
-        The sizes are those of value and rate at every node: of û, and of all terms of the residual.
-        """
-        scale = np.sqrt(self.grid.cell_measure)
-        values = np.abs(slab.value_modes).max(axis=0)
-        rates = np.abs(slab.rate_modes).max(axis=0)
-        # û is what the stored numbers say, so only the sums of this module round: 2k terms in time, and
-        # derivatives in space
-        in_time = 2.0 * len(slab.nodes) + 3.0
-        in_space = in_time + 2.0 * (self.degree + 2) * self.dim
-        # what the interpolant jumps by between slabs, for lack of digits in its matrix
-        ends = np.sqrt(2.0 * np.arange(len(slab.value_modes)) + 1.0) @ np.abs(slab.value_modes)
-        jumps = 2.0 * float(ends @ sizes) / slab.time.duration
-        rounded = jumps + in_time * float(rates @ sizes) + in_space * float(values @ magnitude)
-        still = not any(np.any(array) for n in slab.nodes for array in (n.node.values, n.node.rate))
-        lost = 0.0 if still else UNDERFLOW * float(np.sqrt(self.grid.measure))
-        return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded) + lost
 
     def speed_bound(self, states: Array, time: Slab) -> Array:
         """Sizes of f'(û) for fields ``(k, m, p…, cells…)``, 0 where it is not evaluated at points."""

@@ -54,7 +54,8 @@ def test_spacing_of_slabs_that_are_measured_themselves():
 @pytest.mark.parametrize("factory", [linear_advection_diffusion, viscous_burgers])
 def test_close_to_the_residual_of_the_slabs_themselves(factory, order, monkeypatch):
     """The way through the nodes and the direct one, both above the error; they are not the same numbers."""
-    problem, estimator = factory(1, 1e-3, 0.2), SplitEstimator(Siac(order), spacing=1)
+    # only nodes know frequencies
+    problem, estimator = factory(1, 1e-3, 0.2), SplitEstimator(Siac(order), spacing=1, spectral=False)
     nodal = certify(problem, cells=10, degree=1, estimator=estimator)
     measured_directly(monkeypatch)
     direct = certify(problem, cells=10, degree=1, estimator=estimator)

@@ -9,9 +9,8 @@ from scipy.special import spherical_jn
 
 from stfem import Hermite
 from stfem.data import Slab
-from stfem.estimators.bound import Choice
+from stfem.estimators.optional import FAMILY_GAIN, PAUSE, RISE, OptionalWork
 from stfem.estimators.spacing import FIRST, FIRST_PART, GROWTH, LARGEST, SAFETY, NodeSelector, defect_factor
-from stfem.estimators.split import FAMILY_GAIN, PAUSE, RISE, FamilyUse
 from stfem.residual import SlabNorms
 from stfem.timestepping import Node
 
@@ -96,7 +95,7 @@ def test_spacing_that_a_wave_asks_for(degree, phase):
         passed.append(next(stream).time)
     steps, rates = round((passed[-1] - passed[-2]) / 0.01), wave(phase)
     residual = 1e-4
-    share = defect_factor(degree) * phase**degree * float(np.linalg.norm(rates)) / residual
+    share = defect_factor(Hermite(degree)) * phase**degree * float(np.linalg.norm(rates)) / residual
     chosen.update(Slab(passed[-2], passed[-1], degree), share, residual, rates)
     factor = min(LARGEST, SAFETY * (0.003 / share) ** (1.0 / degree))
     assert abs(chosen.wanted - max(1, int(steps * factor))) <= 0.02 * chosen.wanted + 1.0
@@ -161,7 +160,7 @@ def slab_norms(whole, flux=0.0, cross=0.0, difference=0.0):
 
 
 def test_family_rests_where_it_cannot_gain():
-    use, asked = FamilyUse((0.0, 1.0)), []
+    use, asked = OptionalWork(FAMILY_GAIN), []
 
     def gain(value):
         return lambda: asked.append(value) or value
@@ -176,25 +175,24 @@ def test_family_rests_where_it_cannot_gain():
 
 
 def test_family_is_tried_again_when_the_bound_has_risen():
-    use = FamilyUse((0.0, 1.0))
+    use = OptionalWork(FAMILY_GAIN)
     assert not use.due(1.0, lambda: 0.0)
     assert not use.due(RISE, lambda: 1.0)
     assert use.due(1.01 * RISE, lambda: 1.0)
 
 
 def test_family_learns_from_slabs():
-    for norms, member, gains in (
-        (slab_norms(0.01, difference=0.15), 0.0, True),
-        (slab_norms(0.16, difference=0.15, flux=1.0), 1.0, False),
+    for norms, gains in (
+        (slab_norms(0.01, difference=0.15), True),
+        (slab_norms(0.16, difference=0.15, flux=100.0), False),
     ):
-        use = FamilyUse((0.0, 1.0))
-        choice = Choice(0, member, norms.alpha(member), 0.0, 0.0, 1.0)
-        use.learn(norms, choice, 0.5)
+        use = OptionalWork(FAMILY_GAIN)
+        use.learn(norms.gains(0.5)[0], 0.5)
         assert use.due(0.5, lambda: 1.0) is gains
 
 
 def test_family_without_its_last_member_is_always_measured():
-    use = FamilyUse((0.0, 0.5))
+    use = OptionalWork(FAMILY_GAIN, optional=False)
     assert use.due(1.0, lambda: 0.0)
-    use.learn(slab_norms(0.1), Choice(0, 0.0, 1.0, 0.0, 0.0, 1.0), 0.5)
+    use.learn(0.0, 0.5)
     assert use.due(1.0, lambda: 0.0)

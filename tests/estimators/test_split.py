@@ -76,7 +76,9 @@ def lifted(problem, dim):
 @pytest.mark.parametrize("order", [None, 3])
 def test_lifted_solution_has_the_same_estimate(dim, factory, order):
     problem = factory(1, 1e-2, 0.02)
-    options = {"degree": 1, "dt": 0.002, "estimator": SplitEstimator(Siac(order), spacing=1)}
+    # errors that vary in more directions may grow faster: rates lowered by diffusion depend on the dimension
+    estimator = SplitEstimator(Siac(order), spacing=1, spectral=factory is linear_advection_diffusion)
+    options = {"degree": 1, "dt": 0.002, "estimator": estimator}
     line = certify(problem, cells=6, **options)
     wide = certify(lifted(problem, dim), cells=(6, *(2, 1)[: dim - 1]), **options)
     for name in ("error", "error_dg", "error_energy"):
@@ -155,7 +157,8 @@ def test_members_of_the_family():
     problem = linear_advection_diffusion(1, 0.1, 0.2)
     family = certify(problem, cells=8, degree=2)
     for member in (0.0, 1.0):
-        single = certify(problem, cells=8, degree=2, estimator=SplitEstimator(members=(member,)))
+        estimator = SplitEstimator(members=(member,), spectral=False)
+        single = certify(problem, cells=8, degree=2, estimator=estimator)
         assert single.error <= single.bound
         assert family.bound <= single.bound * (1.0 + 1e-9)
         assert set(single.history["member"]) == {member}

@@ -140,7 +140,7 @@ def test_norms_of_rough_slabs(name, seed):
     """Whatever the node data are, cheap and filtered remainders cover what interpolation in time leaves."""
     semi, bound, slab, split = slab_of(CASES[name], rough_nodes, which=seed, seed=seed)
     brute = brute_of(semi, bound, slab)
-    without = split._quadratic.norms(slab, 0.0, 0.0, True, 1)
+    without = split._quadratic.norms(slab, 0.0, 0.0, 1, True, False)
     exact = [
         math.sqrt(norms_sq)
         for norms_sq in (brute.integral(brute.hyperbolic(member) ** 2) for member in MEMBERS)
@@ -187,7 +187,7 @@ def test_slabs_that_interpolation_does_not_know_are_measured_themselves():
 @pytest.mark.parametrize("pieces", [1, 3, 8])
 def test_norms_on_pieces(name, pieces):
     semi, bound, slab, split = slab_of(CASES[name], smooth_nodes, degree=3, scale=0.02)
-    norms = split._quadratic.norms(slab, 0.0, 0.0, True, pieces)
+    norms = split._quadratic.norms(slab, 0.0, 0.0, pieces, True, False)
     temporal, mean = split._quadratic.temporal(slab, defect_of(semi, bound, slab), 0.0)
     norms, brute = norms.with_temporal(temporal, mean), brute_of(semi, bound, slab)
     alphas, fluxes = norms.piecewise(MEMBERS)

@@ -5,6 +5,7 @@ from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import OutflowLift, minkowski
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import (
+    DiscreteSlab,
     LocalReconstruction,
     MeshNode,
     MeshReconstruction,
@@ -20,6 +21,7 @@ from stfem.reconstruction.unstructured.rules import (
     TwoStage,
     TwoStageMixed,
     VertexPatches,
+    is_mesh_rule,
 )
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 
@@ -29,6 +31,7 @@ __all__ = [
     "BoundTwoStageMixed",
     "BoundaryOscillation",
     "BoundaryValues",
+    "DiscreteSlab",
     "FluxRecovery",
     "LocalReconstruction",
     "MeshNode",
@@ -43,6 +46,7 @@ __all__ = [
     "TwoStageMixed",
     "VertexPatches",
     "averaging",
+    "is_mesh_rule",
     "mesh_slabs",
     "minkowski",
     "vertex_patches",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Protocol, runtime_checkable
 
 from stfem.meshes.facets import Index
@@ -15,7 +16,7 @@ from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoS
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
 
-__all__ = ["Averaging", "LocalRule", "MeshRule", "TwoStage", "TwoStageMixed", "VertexPatches"]
+__all__ = ["Averaging", "LocalRule", "MeshRule", "TwoStage", "TwoStageMixed", "VertexPatches", "is_mesh_rule"]
 
 
 @runtime_checkable
@@ -26,6 +27,17 @@ class MeshRule(Protocol):
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> MeshReconstruction:
         """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
+
+
+def is_mesh_rule(given: object) -> bool:
+    """Whether an object can be bound to a mesh: rules for the torus know nothing of lifted boundaries."""
+    if isinstance(given, type) or not isinstance(given, MeshRule):
+        return False
+    try:
+        signature(given.bind).bind(None, ())
+    except TypeError:
+        return False
+    return True
 
 
 class LocalRule(ABC):
@@ -47,6 +59,7 @@ class LocalRule(ABC):
             fluxes,
             values,
             insulated_facets(parts_of(semidiscretization.problem, semidiscretization.mesh)),
+            rates=False,
         )
 
 
@@ -83,27 +96,34 @@ class TwoStage:
         Local reconstruction that it starts from.
     memory
         κ in 1/time², (5/T)² by default.
+    iterations
+        Steps of conjugate gradients from ``first`` in the place of an exact solve (a few tens): less sharp,
+        just as guaranteed, and without the factorisation, for meshes on which that takes too much memory or
+        for a velocity that depends on time.
 
-    Cost: a factorisation, then two triangular solves per time node.
+    Cost: a factorisation, then two triangular solves per time node; or the iterations.
     """
 
     first: LocalRule = field(default_factory=VertexPatches)
     memory: float | None = None
+    iterations: int | None = None
 
     def bind(
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> BoundTwoStage:
         """Operators for one mesh and degree."""
         local = self.first.bind(semidiscretization, lifted)
-        return BoundTwoStage(local, semidiscretization.problem, memory=self.memory)
+        return BoundTwoStage(
+            local, semidiscretization.problem, memory=self.memory, iterations=self.iterations
+        )
 
 
 @dataclass(frozen=True)
 class TwoStageMixed:
     """Least squares for û and its flux together, see `BoundTwoStageMixed` (T5.2): sharp for ε ≳ h².
 
-    Parameters are those of `TwoStage`. For positive definite diffusion. Cost: as `TwoStage`, with about three
-    times as many unknowns.
+    Parameters are the first two of `TwoStage`. For positive definite diffusion. Cost: as `TwoStage`, with
+    about three times as many unknowns.
     """
 
     first: LocalRule = field(default_factory=VertexPatches)

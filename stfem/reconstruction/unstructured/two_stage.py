@@ -11,6 +11,7 @@ from scipy.sparse.linalg import splu
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
+from stfem.reconstruction.unstructured.iterations import FixedIterations
 from stfem.reconstruction.unstructured.node import AveragedFlux, LocalReconstruction, MeshNode
 from stfem.spaces.continuous import ContinuousSpace
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
@@ -57,6 +58,10 @@ class _SecondStage:
         self._steady = not any(b.time_dependent for b in problem.equation.velocity)
         self._kept: _Factored | None = None
 
+    def defect_size(self, defect: Array) -> float:
+        """‖·‖ of what the local reconstruction makes of a defect."""
+        return self.first.defect_size(defect)
+
     def _along(self, t: float) -> Array:
         """b·∇φ of the nodal functions, ``(Q, modes, C)``."""
         velocity = [b(self._x, t) for b in self.problem.equation.velocity]
@@ -98,7 +103,7 @@ class BoundTwoStage(_SecondStage):
     costs sharpness and never the guarantee.
 
     Cost: one sparse symmetric factorisation for a velocity that does not depend on time (else one per node),
-    then two triangular solves per node.
+    then two triangular solves per node; or one sparse product per iteration, and no factorisation.
 
     Parameters
     ----------
@@ -110,7 +115,28 @@ class BoundTwoStage(_SecondStage):
         Degree of û, q + 2 by default.
     memory
         κ in 1/time², (5/T)² by default; c² for stationary problems with reaction c.
+    iterations
+        Steps of `FixedIterations` from u1 that take the place of the factorisation; None for an exact solve.
+
+    Raises
+    ------
+    ValueError
+        For a number of steps below 1.
     """
+
+    def __init__(
+        self,
+        first: LocalReconstruction,
+        problem: Problem,
+        degree: int | None = None,
+        memory: float | None = None,
+        iterations: int | None = None,
+    ) -> None:
+        super().__init__(first, problem, degree, memory)
+        if iterations is not None and iterations < 1:
+            raise ValueError(f"iterations: expected at least 1 step, got {iterations}")
+        self._iterations = iterations
+        self._system: _Factored | FixedIterations | None = None
 
     @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
@@ -129,12 +155,23 @@ class BoundTwoStage(_SecondStage):
         load = np.einsum("qnc,qc->nc", along, w * source)
         load += np.einsum("qn,qc->nc", self._table, self._kappa * w * u1)
         load += np.einsum("iqnc,iqc->nc", self._gradients, w * flux)
-        if self._kept is None or not self._steady:
-            self._kept = _Factored(self._matrix(along), self._given.nodes)
-        values = self._kept.solve(self.continuous.assemble_load(load[None])[0], self._given(node.time)[0])
+        values = self._solve(along, self.continuous.assemble_load(load[None])[0], first)
         field = self.continuous.to_broken(values[None])
         convective = None if first.convective is None else first.convective[:1]
         return MeshNode(node, field[None], self._fluxes(first, field), convective)
+
+    def _solve(self, along: Array, load: Array, first: MeshNode) -> Array:
+        given, nodes, count = self._given(first.time)[0], self._given.nodes, self._iterations
+        if self._system is None or not self._steady:
+            matrix = self._matrix(along)
+            self._system = (
+                _Factored(matrix, nodes) if count is None else FixedIterations(matrix, nodes, count)
+            )
+        if isinstance(self._system, _Factored):
+            return self._system.solve(load, given)
+        cells, local = self.continuous.hosts
+        start = self.first.target.values(first.state[0], self.continuous.lattice)[0]
+        return self._system.solve(load, given, start[local, cells])
 
     def _matrix(self, along: Array) -> csr_array:
         w = self._weights

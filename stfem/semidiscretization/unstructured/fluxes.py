@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from stfem.meshes.facets import Index
@@ -55,6 +57,10 @@ class SchemeFluxes:
         for part in (*self._boundary, *self._convection.boundary):
             part.g.time_step *= duration
 
+    @cached_property
+    def _interior(self) -> tuple[list[Array], list[Array], Array]:
+        return self._diffusion.interior(self._traces.parameters)
+
     def convective(self, t: float, u: Array, rate: bool = False) -> tuple[Array, Array]:
         """f(u) in the cells ``(d, m, Q, C)``, and the numerical flux ``(m, Q, F)``."""
         values, equation = self._rule.values(u), self._equation
@@ -70,7 +76,7 @@ class SchemeFluxes:
         matrix = np.broadcast_to(diffusion.matrix_of_cells, (mesh.dim, mesh.dim, mesh.size))
         cells = np.einsum("ijc,jmqc->imqc", matrix, self.space.gradients(u, self._rule.points))
         inner = np.arange(mesh.facets.interior)
-        share, slopes, sigma = diffusion.interior(traces.parameters)
+        share, slopes, sigma = self._interior
         sides = traces.all_sides(u)
         jump = traces.minus(sides, slice(0, len(inner))) - traces.plus(sides)
         fluxes = np.zeros((len(u), traces.count, mesh.facets.count))

@@ -1,0 +1,82 @@
+"""The bound in L¹ by duality (N10), where the pointwise size of the residual is far too much."""
+
+import math
+
+import numpy as np
+import pytest
+
+from stfem import Problem, Torus, certify, equations
+from stfem.data import sine
+from stfem.estimators.bound_l1 import SlabL1, dual_bound
+from stfem.problems import burgers_cole_hopf, linear_advection_diffusion
+from stfem.residual.levels import ResidualLevels
+
+PI2 = 2.0 * math.pi
+
+
+def levels(size, flux):
+    return ResidualLevels(0.0, 1.0, np.array([size, 0.0]), np.array([0.0, flux]))
+
+
+def slabs(count, expansion, size=1.0, flux=0.01, remainder=0.0):
+    return [
+        SlabL1(1.0 / count, size / count, remainder, levels(size / count, flux / count), expansion)
+    ] * count
+
+
+def test_without_expansion():
+    """∫_0^1 0.01/√(2τ) dτ = 0.01 √2, the last part in L¹ itself."""
+    assert dual_bound(0.0, slabs(4000, 0.0)) == pytest.approx(0.01 * math.sqrt(2.0), rel=0.02)
+    assert dual_bound(0.3, []) == 0.3
+
+
+@pytest.mark.parametrize("expansion", [0.5, 3.0])
+def test_with_expansion(expansion):
+    """α = (1 − exp(−2Lτ))/L."""
+    tau = (np.arange(200000) + 0.5) / 200000
+    exact = 0.01 * np.mean(np.sqrt(expansion / -np.expm1(-2.0 * expansion * tau)))
+    assert dual_bound(0.0, slabs(4000, expansion)) == pytest.approx(exact, rel=0.02)
+    assert dual_bound(0.0, slabs(4000, expansion)) >= exact * (1.0 - 1e-3)
+
+
+def test_unknown_expansion_leaves_the_plain_bound():
+    assert dual_bound(0.1, slabs(10, np.inf, size=2.0)) == pytest.approx(2.1)
+    known, unknown = slabs(2, 0.0, size=2.0), slabs(2, np.inf, size=2.0)
+    # before an unknown slab α starts from zero again
+    assert dual_bound(0.0, known + unknown) > 2.0 + dual_bound(0.0, known) * 0.99
+
+
+def l1_error(problem, certificate):
+    x = (np.arange(40000) + 0.5) / 40000
+    field, t = certificate.solution.reconstruct(), problem.final_time
+    return float(np.mean(np.abs(field(x[None]) - problem.exact(x[None], t))))
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize(("final_time", "most"), [(0.1, 2.5), (0.2, 5.0), (0.5, 25.0)])
+def test_through_a_viscous_shock(degree, final_time, most):
+    """The shock forms at 0.16; plain sums of ∫|R| give 20 to 90 at T = 0.5."""
+    problem = burgers_cole_hopf(0.02, final_time)
+    result = certify(problem, cells=32, degree=degree)
+    error = l1_error(problem, result)
+    assert error <= result.bound_l1 <= most * error
+
+
+@pytest.mark.parametrize("eps", [1e-3, 0.1])
+def test_linear(eps):
+    problem = linear_advection_diffusion(1, eps, 0.5)
+    result = certify(problem, cells=16, degree=2)
+    error = l1_error(problem, result)
+    assert error <= result.bound_l1 <= 2.0 * error
+
+
+def test_a_source_enters_the_expansion():
+    """Manufactured: u = sin(2π(x − t)) of Burgers with the source that makes it exact."""
+    u = sine(PI2, PI2)
+    half = sine(2.0 * PI2, 2.0 * PI2, amplitude=0.5 * PI2)  # u ∂_xu = π sin(4π(x − t))
+    source = u.time_derivative() + half - 0.01 * u.derivative(0).derivative(0)
+    exact = lambda x, t: u(x, t)  # noqa: E731
+    problem = Problem(equations.Burgers(1, 0.01), Torus(1.0), sine(PI2), 0.1, source=source, exact=exact)
+    result = certify(problem, cells=24, degree=2)
+    assert l1_error(problem, result) <= result.bound_l1
+    assert result.effectivity >= 1.0
