@@ -68,7 +68,8 @@ class GasEntropy(Entropy):
                 [shift * math.sqrt(upper / least) / lower, shift**2 / (lower * least) + largest / least],
             ]
         )
-        self.flux_weight = top * min(float(np.linalg.eigvalsh(ratios)[1]), top / self.lower)
+        ratio = float(np.linalg.eigvalsh(ratios)[1]) * (1.0 + 1e-14)
+        self.flux_weight = top * min(ratio, top / self.lower)
         # the largest (1−r²)r is 2/√27 and the largest (1−r²)r² is 1/4
         kinetic = math.sqrt(2.0 / math.sqrt(27.0)) + fastest, 0.5 + fastest
         self.third = 3.0 * kinetic[0] ** 2 / lower**2 + potential.derivative_bound(3, lower, upper)
@@ -157,9 +158,9 @@ class GasEntropy(Entropy):
         omega = self._potential.mean_curvature(rho, self._lower, self._upper).lower
         mixed = force / (rho.lower * np.sqrt(self._lower * omega))
         half = 0.5 * (kinetic.upper - potential.upper)
-        return np.asarray(
-            0.5 * (kinetic.upper + potential.upper) + np.sqrt(half**2 + mixed**2) * (1.0 + 1e-14)
-        )
+        slack = 1e-13 * (np.abs(kinetic.upper) + np.abs(potential.upper) + mixed)
+        mean = 0.5 * (kinetic.upper + potential.upper)
+        return np.asarray(mean + np.sqrt(half**2 + mixed**2) + slack)
 
 
 def _eigenvalues(curvature: float, rho: float, speed: float) -> tuple[float, float]:

@@ -26,8 +26,10 @@ class EntropySystem(Equation):
         Raises
         ------
         ValueError
-            For an entropy of another number of components.
+            For an entropy of another number of components, or beside a reaction, which T4.8 does not know.
         """
+        if not self.reaction.is_zero:
+            raise ValueError(f"reaction: expected none beside an entropy, got {self.reaction!r}")
         if entropy.states.lower.shape != (self.components,):
             raise ValueError(
                 f"entropy: expected {self.components} components, got {entropy.states.lower.shape[0]}"

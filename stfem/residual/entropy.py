@@ -231,6 +231,6 @@ def _joined(parts: list[Interval]) -> Interval:
 def _roots(weight: Array) -> tuple[Array, Array]:
     """Symmetric roots of matrices ``(m, m, C)``, rounded up, and their norms."""
     values, vectors = np.linalg.eigh(np.moveaxis(weight, -1, 0))
-    stretched = np.sqrt(np.maximum(values, 0.0)) * (1.0 + 1e-14)
+    stretched = np.sqrt(np.maximum(values, 0.0) + 1e-13 * values[:, -1:])
     roots = (vectors * stretched[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     return np.ascontiguousarray(np.moveaxis(roots, 0, -1)), stretched[:, -1]

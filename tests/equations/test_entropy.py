@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stfem import Problem, Torus, certify, testing
-from stfem.data import Interval
+from stfem.data import Interval, Trigonometric
 from stfem.equations import (
     Acoustics,
     BarotropicGas,
@@ -94,6 +94,18 @@ def test_an_entropy_that_does_not_fit_the_flux_is_refused():
     assert testing.entropy_defects(equation)["compatibility"] > 0.1
     with pytest.raises(ValueError, match="compatibility"):
         Problem(equation, Torus(1.0), (1.0, 0.0), 1.0)
+
+
+class Damped(ShallowWater):
+    def __init__(self):
+        super().__init__(0.0, 1)
+        self.reaction = Trigonometric.number(1.0, 1)
+        self.carry(self.entropy)
+
+
+def test_a_reaction_beside_an_entropy_is_refused():
+    with pytest.raises(ValueError, match="reaction: expected none beside an entropy"):
+        Damped()
 
 
 def test_an_equation_without_entropy():

@@ -187,7 +187,17 @@ def test_catalogue(name, eps):
     assert result.guaranteed
 
 
-@pytest.mark.parametrize("name", ["viscous_burgers", "diffusive_p_system", "sheared_pulse"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "viscous_burgers",
+        "diffusive_p_system",
+        "sheared_pulse",
+        "shallow_water",
+        "isentropic_euler",
+        "acoustics",
+    ],
+)
 @pytest.mark.parametrize("order", [2, 3])
 def test_catalogue_in_more_dimensions(name, order):
     dim = 3 if name == "sheared_pulse" else 2

@@ -1,6 +1,7 @@
 """Ranges of û for the entropy of a system, and what Gauss points leave out of an analytic flux (T4, T4.6)."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -161,6 +162,20 @@ def test_every_member_bounds_the_error(name, members):
     assert result.parts["parabolic"] > 0.0 or members == (1.0,)
     assert 1.0 <= result.effectivity < 15.0
     assert 1.0 <= result.effectivity_energy < 25.0
+
+
+@pytest.mark.parametrize("name", [*SYSTEMS, "acoustics"])
+def test_weights_that_are_halved_break_the_bound(name, monkeypatch):
+    """Effectivities are so close to 1 that an error of a factor two would not go unnoticed."""
+    problem, whole = CATALOGUE[name](1, 1e-4, 0.05), EntropyMeasure.on
+    assert certify(problem, cells=12, degree=1).effectivity >= 1.0
+
+    def halved(*arguments):
+        found = whole(*arguments)
+        return replace(found, roots=0.5 * found.roots)
+
+    monkeypatch.setattr(EntropyMeasure, "on", halved)
+    assert certify(problem, cells=12, degree=1).effectivity < 1.0
 
 
 def test_curvature_costs_dissipation_where_it_must():
