@@ -58,7 +58,8 @@ class Entropy(ABC):
     curved : tuple of bool
         Components that e, a and b need there, since D³η and D⁴η vanish on the others.
     curved_lower : float
-        c' with 2η(u|û) ≥ c'|e|² and D²η(u) ≥ c' for e in the curved components only.
+        c' with 2η(u|û) ≥ c'|e|² and D²η(u) ≥ c' for e in the curved components only, which D²η must not
+        couple with the others.
     forms : tuple of GrowthForm
         Linear combinations of ∇û and the source whose ranges `rate` needs.
     assumption : str or None
