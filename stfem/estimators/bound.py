@@ -277,12 +277,16 @@ class BoundState:
     @np.errstate(over="ignore", invalid="ignore")
     def energy(self) -> float:
         """Bound of ( sup‖e‖² + ε∫‖A^{1/2}∇e‖² )^{1/2}, T4.3."""
+        return float(np.hypot(self.bound, self.dissipated))
+
+    @property
+    @np.errstate(over="ignore", invalid="ignore")
+    def dissipated(self) -> float:
+        """Bound of (ε∫‖A^{1/2}∇e‖²)^{1/2}, or of what a system has in its place."""
         root = np.sqrt(self._flux_total)
-        dissipated = 0.5 * (
-            root + np.sqrt(self._flux_total + 2.0 * (self.initial * self.initial + self._work))
-        )
-        by_share = float((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
-        return float(np.sqrt(np.square(self.bound) + min(by_share, np.square(dissipated))))
+        by_work = 0.5 * (root + np.sqrt(self._flux_total + 2.0 * (self.initial * self.initial + self._work)))
+        by_share = np.sqrt((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
+        return float(min(by_share, by_work))
 
 
 def _or_infinite(values: Array) -> Array:
