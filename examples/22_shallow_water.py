@@ -30,8 +30,8 @@ print(result)
 assert result.guaranteed
 
 # %%
-# The flux is no polynomial in :math:`(h,m)`. It is analytic, and what the quadrature leaves out is bounded, so
-# that the result is guaranteed all the same. The one thing that no computation can verify is said:
+# The flux is no polynomial in :math:`(h,m)`. It is analytic, and what the quadrature leaves out is bounded,
+# so that the result is guaranteed all the same. The one thing that no computation can verify is said:
 
 print(result.assumptions[0])
 assert "depth" in result.assumptions[0]
