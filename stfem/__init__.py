@@ -1,6 +1,7 @@
 """stfem: convection–diffusion problems, and a guaranteed bound of how wrong the result is."""
 
 from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
+from stfem.amplification import StabilityFactor, stability_factor
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.problems import (
     Box,
@@ -41,6 +42,7 @@ __all__ = [
     "Solution",
     "SolveError",
     "SplitEstimator",
+    "StabilityFactor",
     "Torus",
     "TotalFlux",
     "UnsupportedDomainError",
@@ -54,6 +56,7 @@ __all__ = [
     "problems",
     "reconstruction",
     "solve",
+    "stability_factor",
     "studies",
     "timestepping",
 ]

@@ -30,13 +30,14 @@ MAY_IMPORT = {
     "estimators": ("residual",),
     "solution": ("reconstruction",),
     "solving": ("solution", "estimators"),
+    "amplification": ("solution",),
     "adaptivity": ("solving",),
     "provenance": (),
     "studies": ("solving", "adaptivity", "provenance"),
     "io": ("solving", "adaptivity", "studies"),
     "testing": ("solving",),
     "plotting": ("io",),
-    "": ("plotting", "testing", "solving"),  # stfem/__init__.py, the public names
+    "": ("plotting", "testing", "amplification"),  # stfem/__init__.py, the public names
     "demo": ("", "plotting", "provenance"),
     "cli": ("demo",),
     "__main__": ("cli",),
