@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
+from stfem.meshes.arrays import mesh_arrays
 from stfem.problems import Problem
-from stfem.reconstruction import Reconstruction, Siac
-from stfem.semidiscretization import AnySemidiscretization, Semidiscretization, on_torus
+from stfem.reconstruction import AnyRule, reconstructor
+from stfem.semidiscretization import AnySemidiscretization, Semidiscretization
 from stfem.spaces.field import Field
+from stfem.spaces.mesh_field import MeshField
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper, integrate, number_of_steps
 
@@ -104,6 +106,13 @@ class Solution:
         """Σ_k cos(k) U_k(T): a number by which an estimate knows its solution again."""
         return float(np.cos(np.arange(self.values.size)) @ self.values.ravel())
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What an estimate keeps of its solution: the signature and, off the torus, the mesh."""
+        semi = self.semidiscretization
+        mesh = {} if isinstance(semi, Semidiscretization) else {"mesh": mesh_arrays(semi.mesh.source)}
+        return {"signature": self.signature, **mesh}
+
     def has_signature(self, given: float) -> bool:
         """Whether a number is the signature of this solution, up to round-off."""
         tolerance = _ROUNDING * self._size(self.values) * self.values.size**0.5
@@ -113,42 +122,48 @@ class Solution:
         """u_h(x, T) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.
 
         Points are taken modulo the torus; on a face the value is that of the cell to its right, on
-        unstructured meshes that of one of its cells. Points outside of a mesh are a ValueError.
+        unstructured meshes that of the cell with the smallest number. Points outside of a mesh are a
+        ValueError.
         """
-        if isinstance(self.semidiscretization, Semidiscretization):
-            return self.field(x)
-        values = self.semidiscretization.evaluate(self.values, np.asarray(x, dtype=float))
-        return values[0] if self.problem.equation.components == 1 else values
+        return self.field(x)
 
     @property
-    def field(self) -> Field:
-        """u_h(T) as a piecewise polynomial on its cells, on a torus."""
-        semi = on_torus(self.semidiscretization, "field")
-        return Field(semi.grid, semi.degree, self.values)
+    def field(self) -> Field | MeshField:
+        """u_h(T) as a piecewise polynomial on its cells."""
+        semi = self.semidiscretization
+        if isinstance(semi, Semidiscretization):
+            return Field(semi.grid, semi.degree, self.values)
+        return MeshField(semi.space, self.values)
 
-    def reconstruct(self, reconstruction: Reconstruction | None = None) -> Field:
-        """û(T), the smooth function that the bounds of an estimate are about (T2).
+    def reconstruct(self, reconstruction: AnyRule | None = None) -> Field | MeshField:
+        """û(T), the continuous function that the bounds of an estimate are about (T2, T5).
+
+        Layers that an estimator adds at ``lifted`` boundaries are not in it.
 
         Parameters
         ----------
         reconstruction
-            That of the estimator; `Siac()` by default, as for the default estimator.
+            That of the estimator; by default that of the default estimator, `Siac()` on a torus,
+            `VertexPatches()` on meshes.
 
         Returns
         -------
-        Field
+        Field or MeshField
             To be called with points, like the solution.
+
+        Raises
+        ------
+        TypeError, UnsupportedDomainError
+            For what is no reconstruction, and for one that belongs to other domains.
         """
-        semi = on_torus(self.semidiscretization, "reconstruct")
-        bound = (reconstruction if reconstruction is not None else Siac()).bind(semi)
-        return Field(bound.grid, bound.degree, bound.field(self.values))
+        return reconstructor(self.semidiscretization, reconstruction)(self.time, self.values)
 
     def plot(
         self,
         path: str | Path | None = None,
         points: int | None = None,
         *,
-        reconstruction: Reconstruction | None = None,
+        reconstruction: AnyRule | None = None,
         slices: Sequence[tuple[int, float]] | None = None,
     ) -> Any:
         """u_h(T) cell by cell, jumps shown, and with a reconstruction û(T) too: all is as in `plot_solution`.

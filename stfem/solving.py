@@ -74,7 +74,8 @@ def solve(
         Fraction of the linear stability limit, 0.8 by default (dimensionless); not together with ``dt``.
     stepper
         Time stepping; by default explicit of order ≥ 2q + 1, implicit–explicit where diffusion would limit an
-        explicit step below a quarter of the convective one.
+        explicit step below a quarter of the convective one, or below ``dt``; on a `Box` or `Domain` Radau IIA
+        for a ``dt`` that would be unstable with both.
     flux, penalty
         Numerical fluxes.
     initial_correction
@@ -133,7 +134,7 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
         result: Any = chosen.run(semi, solution.nodes(), solution.stepper.order)
     if not isinstance(result, Estimate):
         return cast(Estimate, result)  # of an estimator of the user's own, whatever it is
-    return replace(result, facts={**result.facts, "signature": solution.signature})
+    return replace(result, facts={**result.facts, **solution.facts})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -193,7 +194,7 @@ def certify(
     solution = replace(solution, values=recorder.last.values)
     facts = {
         **result.facts,
-        "signature": solution.signature,
+        **solution.facts,
         "seconds_solve": recorder.seconds,
         "seconds_estimate": time.perf_counter()
         - started
@@ -254,8 +255,9 @@ def _prepare(
         semi.transport_spectrum,
         (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
         semi.reaction_rate,
+        hasattr(semi, "linearise"),
     )
-    chosen = stepper if stepper is not None else limits.default_stepper()
+    chosen = stepper if stepper is not None else limits.default_stepper(dt)
     initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
         initial = projection

@@ -18,7 +18,9 @@ _PROBE = (np.array([0.1137, 0.4621, 0.8753]), np.array([[0.0719, 0.3331, 0.9041]
 
 
 def real_array(value: object, name: str) -> Array:
-    """Float array of real numbers; TypeError for complex or non-numeric ones."""
+    """Float array of real numbers; TypeError for complex or non-numeric ones, ValueError for masked ones."""
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name}: expected a value at every point, got masked ones")
     try:
         array = np.asarray(value)
     except ValueError:

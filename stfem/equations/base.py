@@ -159,6 +159,8 @@ class Equation(ABC):
 
 def diffusion_matrix(diffusion: object, dim: int) -> Array:
     """D as a checked ``(d, d)`` array."""
+    if np.ma.is_masked(diffusion):
+        raise ValueError(f"diffusion: expected numbers, got masked ones in {diffusion!r}")
     try:
         numbers = np.asarray(diffusion)
     except ValueError:  # rows of different lengths

@@ -85,7 +85,7 @@ class BoundState:
             before = self.final
             choice = self._advance_l2(alpha, flux, spending.on(n))
             self._flux_total += flux[choice.member_index]
-            self._work += 2.0 * (growth * choice.inside**2 + choice.alpha * choice.inside)
+            self._work += 2.0 * (growth * choice.inside * choice.inside + choice.alpha * choice.inside)
             self._advance_energy(alpha, flux, energy.on(n))
             if joint is not None:
                 choice = self._advance_joint(before, choice, *(array[n] for array in joint))
@@ -124,7 +124,7 @@ class BoundState:
             np.tile(exponent - decay * duration, (pieces, 1)),
             np.zeros(shares.shape),
             # Poincaré holds for the mean-free part: the mean ē pays r += 2θ_μ ελ₁ |Ω| ē²
-            2.0 * decay * mean**2 * self.measure * duration,
+            2.0 * decay * np.square(mean) * self.measure * duration,
         )
         if norms.dissipative is None:
             return found
@@ -148,7 +148,7 @@ class BoundState:
         mean = self.mean / self.measure
         alpha = mean * 0.5 * rates.spread * float(np.sqrt(self.measure)) * duration
         lost = max(rates.supremum, 0.0) + np.maximum(-np.minimum(start, stop), 0.0)
-        return alpha, mean**2 * self.measure * duration * lost
+        return alpha, np.square(mean) * self.measure * duration * lost
 
     def _joint_costs(self, norms: SlabNorms, pieces: int) -> tuple[Array, Array, Array] | None:
         """α, β and m on the pieces where growth and residual share the dissipation as they like."""
@@ -188,7 +188,7 @@ class BoundState:
         self._work += 2.0 * (
             remainder * inside
             + added * sum(choice.alpha for choice in choices)
-            + growth * (inside**2 - (inside - added) ** 2)
+            + growth * added * (2.0 * inside - added)
         )
         return Choice(
             choices[-1].member_index,
@@ -202,9 +202,9 @@ class BoundState:
 
     def _advance_l2(self, alphas: Array, fluxes: Array, spending: Spending) -> Choice:
         alpha, beta, m = spending.costs(alphas, fluxes)
-        kept = np.exp(2.0 * np.minimum(m, 0.0)) * self.final**2
+        kept = np.exp(2.0 * np.minimum(m, 0.0)) * np.square(self.final)
         end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(kept + beta)))
-        inside = np.where(m >= 0.0, end, alpha + np.sqrt(self.final**2 + beta))
+        inside = _or_infinite(np.where(m >= 0.0, end, alpha + np.sqrt(np.square(self.final) + beta)))
         # at equal cost the largest member: slabs measured for λ = 1 alone know no other
         count = len(self.members)
         order = np.append(np.argsort(self.members)[::-1], np.arange(count, end.shape[1]))
@@ -225,13 +225,15 @@ class BoundState:
 
     def _advance_joint(self, before: float, choice: Choice, alpha: Array, beta: Array, m: Array) -> Choice:
         """The choice, or growth and residual in one dual norm where that is cheaper."""
-        kept = np.exp(2.0 * np.minimum(m, 0.0)) * before**2
+        kept = np.exp(2.0 * np.minimum(m, 0.0)) * np.square(before)
         end = _or_infinite(np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(kept + beta)))
         best = int(np.argmin(end))
         if end[best] >= self.final:
             return choice
         self.final = float(end[best])
-        inside = self.final if m[best] >= 0.0 else float(alpha[best] + np.sqrt(before**2 + beta[best]))
+        inside = (
+            self.final if m[best] >= 0.0 else float(alpha[best] + np.sqrt(np.square(before) + beta[best]))
+        )
         cost = float(alpha[best]), float(beta[best])
         return replace(
             choice,
@@ -252,9 +254,11 @@ class BoundState:
     def energy(self) -> float:
         """Bound of ( sup‖e‖² + ε∫‖A^{1/2}∇e‖² )^{1/2}, T4.3."""
         root = np.sqrt(self._flux_total)
-        dissipated = 0.5 * (root + np.sqrt(self._flux_total + 2.0 * (self.initial**2 + self._work)))
+        dissipated = 0.5 * (
+            root + np.sqrt(self._flux_total + 2.0 * (self.initial * self.initial + self._work))
+        )
         by_share = float((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
-        return float(np.sqrt(self.bound**2 + min(by_share, dissipated**2)))
+        return float(np.sqrt(np.square(self.bound) + min(by_share, np.square(dissipated))))
 
 
 def _or_infinite(values: Array) -> Array:

@@ -22,6 +22,7 @@ from stfem.reconstruction.unstructured import (
     OutflowLift,
     TimeInterpolant,
     VertexPatches,
+    is_mesh_rule,
     mesh_slabs,
 )
 from stfem.residual import SlabNorms
@@ -77,22 +78,25 @@ class MeshEstimator:
 
     def __post_init__(self) -> None:
         rules: object = self.reconstructions
-        if not isinstance(rules, tuple) or not all(
-            isinstance(rule, MeshRule) and not isinstance(rule, type) for rule in rules
-        ):
+        if not isinstance(rules, tuple) or not all(is_mesh_rule(rule) for rule in rules):
             raise TypeError(f"reconstructions: expected a tuple of rules such as TwoStage(), got {rules!r}")
         if not rules:
             raise ValueError("reconstructions: expected at least one, got none")
         names: object = self.lifted
-        if isinstance(names, str):
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             raise TypeError(f"lifted: expected a tuple of names of boundaries, got {names!r}")
-        if self.spacing < 1:
-            raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
+        steps: object = self.spacing
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
+            raise TypeError(f"spacing: expected a whole number of steps per slab, got {steps!r}")
+        if steps < 1:
+            raise ValueError(f"spacing: expected at least 1 step per slab, got {steps}")
         if self.growth is not None:
             checked_number("growth", self.growth, "a growth rate 2μ", -LARGEST)
         if self.initial_error is not None:
             checked_number("initial_error", self.initial_error, "a bound of ‖u_0 − û(0)‖", 0.0)
 
+    # squares of values that are too large overflow, and the bound is then infinite
+    @np.errstate(over="ignore", invalid="ignore")
     def run(self, semidiscretization: AnySemidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history.
 
@@ -124,7 +128,7 @@ class MeshEstimator:
 def interpolant_of(reconstruction: MeshReconstruction, order: int) -> TimeInterpolant:
     """Interpolation in time for a time stepping of some order: Hermite where there are rates."""
     if reconstruction.per_node == 2:
-        return Hermite(max(5, order + 1 - order % 2))
+        return Hermite.for_order(order, least=5)
     return Lagrange(max(4, order))
 
 
@@ -252,6 +256,7 @@ class _Pass:
                 square = np.einsum("imqc,ijc,jmqc->qc", slopes, self.residual.diffusion, slopes)
                 self.errors[1] += weight * slab.time.duration * float((self._weights * square).sum())
 
+    @np.errstate(over="ignore")
     def result(self) -> Estimate:
         """The estimate after the last slab."""
         if self.state is None or self.last is None:

@@ -4,6 +4,7 @@ from stfem.io.cells import HEXAHEDRON, LINE, QUADRILATERAL, TETRAHEDRON, TRIANGL
 from stfem.io.levels import RecordedLevels
 from stfem.io.saving import load_estimate, load_solution, save_estimate, save_solution
 from stfem.io.scikit_fem import LegendreElement, SkfemField, from_skfem, to_skfem
+from stfem.io.skfem_meshes import OrthonormalElement
 from stfem.io.vtk import write_cells, write_vtk, write_vtk_series
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "from_skfem",
     "to_skfem",
     "LegendreElement",
+    "OrthonormalElement",
     "RecordedLevels",
     "SkfemField",
 ]

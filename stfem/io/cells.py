@@ -15,6 +15,7 @@ from stfem.spaces.stencil import Array
 __all__ = [
     "HEXAHEDRON",
     "LINE",
+    "MESH_SHAPES",
     "QUADRILATERAL",
     "SHAPES",
     "TETRAHEDRON",
@@ -116,6 +117,14 @@ TRIANGLE = Shape(2, "triangle", "VTK_LAGRANGE_TRIANGLE", partial(_simplex_nodes,
 TETRAHEDRON = Shape(3, "tetra", "VTK_LAGRANGE_TETRAHEDRON", partial(_simplex_nodes, 4))
 #: Cells of tensor grids by dimension.
 SHAPES = {shape.dim: shape for shape in (LINE, QUADRILATERAL, HEXAHEDRON)}
+#: Cells of meshes by the names of their reference cells.
+MESH_SHAPES = {
+    "line": LINE,
+    "triangle": TRIANGLE,
+    "quadrilateral": QUADRILATERAL,
+    "tetrahedron": TETRAHEDRON,
+    "hexahedron": HEXAHEDRON,
+}
 
 
 @dataclass(frozen=True, eq=False)

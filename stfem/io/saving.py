@@ -15,12 +15,10 @@ from stfem.estimators import Estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.io import container
 from stfem.io.scheme import RECIPES, describe_flux, describe_penalty, describe_stepper
-from stfem.meshes.grid import TensorGrid
-from stfem.problems import Problem
-from stfem.problems import fingerprint as problems
-from stfem.problems.domain import torus_of
-from stfem.problems.fingerprint import Recipe, difference, fingerprint, functions_in, rebuild
-from stfem.semidiscretization import Semidiscretization, on_torus
+from stfem.problems import Box, Problem
+from stfem.problems import recipes as problems
+from stfem.problems.recipes import Recipe, describe_problem, difference, functions_in, rebuild
+from stfem.semidiscretization import Semidiscretization, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper
@@ -36,13 +34,14 @@ _SOLUTION = {
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
     """Write a solution, how it was computed, and its history if it is stored; see `Solution.save`."""
-    semi, equation = on_torus(solution.semidiscretization, "save"), solution.problem.equation
+    semi, problem, cells = solution.semidiscretization, solution.problem, _cells(solution)
+    penalty = semi.penalty if isinstance(semi, Semidiscretization) else semi.diffusion.penalty
     content = {
-        "problem": fingerprint(solution.problem),
-        "cells": semi.grid.cells,
+        "problem": describe_problem(problem),
+        "cells": cells,
         "degree": semi.degree,
-        "flux": describe_flux(semi.flux, equation),
-        "penalty": describe_penalty(semi.penalty, equation, semi.grid, semi.degree),
+        "flux": describe_flux(semi.flux, problem.equation),
+        "penalty": describe_penalty(penalty, problem, cells, semi.degree),
         "stepper": describe_stepper(solution.stepper),
         "dt": solution.dt,
         "initial": solution.initial,
@@ -67,14 +66,12 @@ def load_solution(
     _check_entries(path, saved, _SOLUTION, _SOLUTION)
     cells, degree = saved["cells"], saved["degree"]
     chosen = partial(_chosen, path, saved)
-    problem = chosen("problem", problem, fingerprint, problems.RECIPES)
-    equation, grid = problem.equation, TensorGrid(torus_of(problem.domain, "load").lengths, cells)
-    flux = chosen("flux", flux, lambda given: describe_flux(given, equation), RECIPES)
-    penalty = chosen(
-        "penalty", penalty, lambda given: describe_penalty(given, equation, grid, degree), RECIPES
-    )
+    problem = chosen("problem", problem, describe_problem, problems.RECIPES)
+    case = problem
+    flux = chosen("flux", flux, lambda given: describe_flux(given, case.equation), RECIPES)
+    penalty = chosen("penalty", penalty, lambda given: describe_penalty(given, case, cells, degree), RECIPES)
     stepper = chosen("stepper", stepper, describe_stepper, RECIPES)
-    semidiscretization = Semidiscretization(problem, cells, degree, flux, penalty)
+    semidiscretization = semidiscretize(problem, cells, degree, flux, penalty)
     initial, values, stored = saved["initial"], saved["values"], saved["stored"]
     levels = [initial, values, *(node[name] for node in stored or () for name in ("values", "rate"))]
     for array in levels:
@@ -91,6 +88,14 @@ def load_solution(
         )
     nodes = None if stored is None else tuple(map(_node, stored))
     return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, nodes)
+
+
+def _cells(solution: Solution) -> tuple[int, ...] | None:
+    """Cells per direction, None where the domain has its mesh."""
+    semi, domain = solution.semidiscretization, solution.problem.domain
+    if isinstance(semi, Semidiscretization):
+        return semi.grid.cells
+    return tuple(len(np.unique(x)) - 1 for x in semi.mesh.vertices) if isinstance(domain, Box) else None
 
 
 def _is_history(stored: Sequence[Mapping[str, Any]], initial: Array, values: Array, final: float) -> bool:
@@ -158,4 +163,9 @@ def load_estimate(path: str | Path) -> Estimate:
         name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
     }
     _check_entries(path, saved, needed, {*known})
+    for name in ("bound", "bound_final", "bound_energy", "bound_l1", "enclosure", "parts", "indicators_sq"):
+        entry = saved[name]
+        numbers = list(entry.values()) if isinstance(entry, Mapping) else entry
+        if entry is not None and np.isnan(np.asarray(numbers, dtype=float)).any():
+            raise ValueError(f"{path}: expected numbers as {name}, got NaN")
     return Estimate(**saved)

@@ -13,13 +13,17 @@ from stfem.equations import Equation, is_diagonal
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_engquist_osher, flux_rusanov, flux_upwind
 from stfem.io.levels import RecordedLevels
 from stfem.meshes.grid import TensorGrid
-from stfem.problems.fingerprint import Recipe, describe
+from stfem.problems import Problem, Torus
+from stfem.problems.recipes import Recipe, describe
 from stfem.spaces.stencil import Array
 from stfem.timestepping import (
     AdditiveTableau,
     ButcherTableau,
+    DiagonallyImplicitRungeKutta,
     ExplicitRungeKutta,
     ImplicitExplicitRungeKutta,
+    ImplicitRungeKutta,
+    ImplicitTableau,
     Stepper,
 )
 
@@ -35,8 +39,11 @@ RECIPES = {
     "interior penalty": Recipe.of(InteriorPenalty, "penalty"),
     "explicit stepper": Recipe.of(ExplicitRungeKutta, "tableau"),
     "implicit-explicit stepper": Recipe.of(ImplicitExplicitRungeKutta, "tableau"),
+    "fully implicit stepper": Recipe.of(ImplicitRungeKutta, "tableau"),
+    "diagonally implicit stepper": Recipe.of(DiagonallyImplicitRungeKutta, "tableau"),
     "recorded levels": Recipe.of(RecordedLevels, "levels", "order"),
     "tableau": Recipe.of(ButcherTableau, "name", "a", "b", "order", "c", "embedded", "embedded_order"),
+    "implicit tableau": Recipe.of(ImplicitTableau, "name", "a", "order"),
     "pair of tableaux": Recipe.of(AdditiveTableau, "name", "explicit", "implicit", "order"),
 }
 _STATES = 16
@@ -55,20 +62,23 @@ def describe_flux(flux: ConvectiveFlux, equation: Equation) -> Any:
     return {"is": "function", "values": np.stack(values)}
 
 
-def describe_penalty(penalty: InteriorPenalty, equation: Equation, grid: TensorGrid, degree: int) -> Any:
-    """Factor of the shipped rule; coefficients of any other on this grid."""
+def describe_penalty(penalty: InteriorPenalty, problem: Problem, cells: Any, degree: int) -> Any:
+    """Factor of the shipped rule; coefficients of any other on the grid, on meshes those per 1/h."""
     if type(penalty) is InteriorPenalty:
         return describe(penalty, RECIPES)
     if not hasattr(penalty, "coefficient"):
         raise TypeError(f"penalty: expected a penalty such as InteriorPenalty(10.0), got {penalty!r}")
-    diagonal = is_diagonal(equation.diffusion)
-    values = [penalty.coefficient(degree, h, grid.dim, diagonal) for h in grid.spacing]
+    equation, domain = problem.equation, problem.domain
+    on_torus = isinstance(domain, Torus)
+    spacing = TensorGrid(domain.lengths, cells).spacing if isinstance(domain, Torus) else (1.0,)
+    diagonal = not on_torus or is_diagonal(equation.diffusion)
+    values = [penalty.coefficient(degree, h, equation.dim, diagonal) for h in spacing]
     return {"is": "function", "values": np.array(values)}
 
 
 def describe_stepper(stepper: Stepper) -> Any:
     """Tableau of a shipped stepper; of any other its properties and one step for a differential equation."""
-    if type(stepper) in (ExplicitRungeKutta, ImplicitExplicitRungeKutta, RecordedLevels):
+    if any(type(stepper) is recipe.make for recipe in RECIPES.values()):
         return describe(stepper, RECIPES)
     if isinstance(stepper, type) or not hasattr(stepper, "step"):
         raise TypeError(f"stepper: expected a stepper such as ExplicitRungeKutta(RK4), got {stepper!r}")

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from stfem.data.callables import real_array
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.io.levels import RecordedLevels
+from stfem.io.skfem_meshes import MeshProjection, OrthonormalElement, cells_of, mesh_vectors
 from stfem.meshes.grid import TensorGrid
-from stfem.problems import Problem
-from stfem.problems.domain import torus_of
-from stfem.semidiscretization import Semidiscretization, on_torus
+from stfem.problems import Problem, Torus
+from stfem.semidiscretization import Semidiscretization, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.legendre import gauss
 from stfem.spaces.stencil import Array
@@ -68,8 +68,8 @@ class SkfemField(NamedTuple):
     Attributes
     ----------
     mesh
-        `skfem.MeshLine1`, `MeshQuad1` or `MeshHex1` of the box: scikit-fem does not know that it is periodic,
-        and fields without continuity need not.
+        On a torus `skfem.MeshLine1`, `MeshQuad1` or `MeshHex1` of the box: scikit-fem does not know that it
+        is periodic, and fields without continuity need not. On other domains their mesh.
     element
         Its basis functions belong to one cell each.
     coefficients
@@ -82,9 +82,10 @@ class SkfemField(NamedTuple):
 
 
 def to_skfem(solution: Solution, *, history: bool = False) -> SkfemField:
-    """u_h(T), the same function to the last bit of its coefficients, for scikit-fem.
+    """u_h(T), the same function for scikit-fem, on a torus to the last bit of its coefficients.
 
-    ``skfem.Basis(mesh, element)`` is then ready for forms, functionals and pictures.
+    ``skfem.Basis(mesh, element)`` is then ready for forms, functionals and pictures. Cells are numbered as in
+    ``Estimate.indicators_sq.ravel()``, which is therefore an array per element of the mesh.
 
     Parameters
     ----------
@@ -100,15 +101,19 @@ def to_skfem(solution: Solution, *, history: bool = False) -> SkfemField:
     """
     if not isinstance(solution, Solution):
         raise TypeError(f"solution: expected a Solution, got {type(solution).__name__}")
-    semi = on_torus(solution.semidiscretization, "to scikit-fem")
-    mesh = _mesh(semi.grid)
+    semi = solution.semidiscretization
     levels = [node.values for node in solution.nodes()] if history else [solution.values]
-    vectors = np.stack([_vectors(values, semi.grid.dim) for values in levels])
+    if isinstance(semi, Semidiscretization):
+        mesh = _mesh(semi.grid)
+        element: Any = LegendreElement(mesh.elem.refdom, semi.degree)
+        vectors = np.stack([_vectors(values, semi.grid.dim) for values in levels])
+    else:
+        mesh = semi.mesh.source
+        element = OrthonormalElement(mesh.elem.refdom, semi.mesh.reference, semi.degree)
+        vectors = np.stack([mesh_vectors(semi, values) for values in levels])
     if len(levels[0]) == 1:
         vectors = vectors[:, 0]
-    return SkfemField(
-        mesh, LegendreElement(mesh.elem.refdom, semi.degree), vectors if history else vectors[0]
-    )
+    return SkfemField(mesh, element, vectors if history else vectors[0])
 
 
 def from_skfem(
@@ -132,10 +137,11 @@ def from_skfem(
     problem
         The problem they belong to.
     mesh
-        Intervals, quadrilaterals or hexahedra that are the cells of a uniform grid of the torus, numbered in
-        any way.
+        On a torus intervals, quadrilaterals or hexahedra that are the cells of a uniform grid, numbered in
+        any way. Else the mesh of the domain.
     element
-        Scalar element of scikit-fem, continuous or not, whose functions are in Q_q on every cell.
+        Scalar element of scikit-fem, continuous or not, whose functions are in the space of degree q on every
+        cell.
     coefficients
         Vectors of at least two time levels from 0 to the final time, with equal steps: ``(levels, dofs)``; of
         a system ``(levels, m, dofs)``.
@@ -154,15 +160,20 @@ def from_skfem(
     Raises
     ------
     ValueError, TypeError
-        For a mesh of other cells, arrays that do not fit or are complex, and fields that are not in Q_q.
+        For another mesh, arrays that do not fit or are complex, and fields that are not in the space.
     NonFiniteError
         For levels that are not finite.
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {type(problem).__name__}")
-    lengths, components = torus_of(problem.domain, "from scikit-fem").lengths, problem.equation.components
-    semi = Semidiscretization(problem, _cells(mesh, lengths), degree, flux, penalty)
-    projection = _Projection(semi.grid, semi.degree, mesh, element)
+    domain, components = problem.domain, problem.equation.components
+    cells = _cells(mesh, domain.lengths) if isinstance(domain, Torus) else cells_of(problem, mesh)
+    semi = semidiscretize(problem, cells, degree, flux, penalty)
+    projection: _Projection | MeshProjection
+    if isinstance(semi, Semidiscretization):
+        projection = _Projection(semi.grid, semi.degree, mesh, element)
+    else:
+        projection = MeshProjection(semi, mesh, element)
     if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or order < 1:
         raise ValueError(f"order: expected a whole number from 1 on, got {order!r}")
     vectors = real_array(coefficients, "coefficients")

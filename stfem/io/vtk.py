@@ -20,7 +20,7 @@ from stfem.estimators import Estimate
 from stfem.io.cells import Cells
 from stfem.io.container import written_at_once
 from stfem.io.fields import SolutionCells
-from stfem.reconstruction import Reconstruction
+from stfem.reconstruction import AnyRule
 from stfem.solution import Solution
 
 __all__ = ["write_cells", "write_vtk", "write_vtk_series"]
@@ -65,7 +65,7 @@ def write_vtk(
     solution: Solution,
     estimate: Estimate | None = None,
     *,
-    reconstruction: Reconstruction | None = None,
+    reconstruction: AnyRule | None = None,
     names: Sequence[str] | None = None,
     degree: int | None = None,
     compressed: bool = False,
@@ -81,7 +81,8 @@ def write_vtk(
     estimate
         That of the solution: local indicators become cell data, ``eta`` is η_K, ``eta_sq`` its square (T4.7).
     reconstruction
-        Adds û as point data ``u_hat``: `Siac()` is that of the default estimator.
+        Adds û as point data ``u_hat``: `Siac()` is that of the default estimator, on meshes
+        `VertexPatches()`.
     names
         One per component, in place of "u"; the only one may be given as it is.
     degree
@@ -106,7 +107,7 @@ def write_vtk(
     """
     _target(path, ".vtu")
     cells = SolutionCells(solution, estimate, reconstruction, names, degree)
-    return write_cells(path, cells.at(solution.values), compressed=compressed)
+    return write_cells(path, cells.at(solution.time, solution.values), compressed=compressed)
 
 
 def write_vtk_series(
@@ -116,7 +117,7 @@ def write_vtk_series(
     *,
     every: int | None = None,
     times: Sequence[float] | None = None,
-    reconstruction: Reconstruction | None = None,
+    reconstruction: AnyRule | None = None,
     names: Sequence[str] | None = None,
     degree: int | None = None,
     compressed: bool = False,
@@ -168,7 +169,7 @@ def write_vtk_series(
         for step, node in enumerate(solution.nodes()):
             if step in chosen:
                 frame = frames[len(entries)]
-                write_cells(frame, cells.at(node.values), compressed=compressed)
+                write_cells(frame, cells.at(node.time, node.values), compressed=compressed)
                 name = quoteattr(f"{folder.name}/{frame.name}")
                 entries.append(f'<DataSet timestep="{float(node.time)!r}" part="0" file={name}/>\n')
             if len(entries) == len(chosen):

@@ -29,9 +29,11 @@ from typing import Any
 
 import numpy as np
 import skfem
+from scipy.spatial import cKDTree
 
 from stfem.meshes import reference as shapes
 from stfem.meshes.facets import Facets, Index, build_facets
+from stfem.meshes.location import CellFinder, Location
 from stfem.meshes.quadrature import Array
 from stfem.meshes.reference import ReferenceCell
 
@@ -39,6 +41,8 @@ __all__ = ["CellMap", "UnstructuredMesh", "from_skfem"]
 
 #: Change of the Jacobian within a cell, relative to its size, up to which the cell counts as affine.
 _AFFINE = 1e-13
+#: Distance of the centres of facets that lie on each other, relative to their radius; what counts as zero.
+_BACK_TO_BACK, _TOUCHING = 0.6, 1e-6
 _SHAPES: dict[type, ReferenceCell] = {
     skfem.MeshLine1: shapes.LINE,
     skfem.MeshTri1: shapes.TRIANGLE,
@@ -107,6 +111,7 @@ class UnstructuredMesh:
                 )
         if self.reference.simplex or self.dim < 3:  # facets are plane
             self._refuse_overlaps()
+        self._refuse_cracks()
 
     def _refuse_overlaps(self) -> None:
         """Two cells at a facet lie on either side of it, or the mesh folds over itself."""
@@ -120,6 +125,32 @@ class UnstructuredMesh:
             raise ValueError(
                 f"mesh: expected cells on either side of every interior facet, got {np.count_nonzero(same)} "
                 f"facets with both cells on one side, the first is that of cells {first[0]} and {first[1]}"
+            )
+
+    def _refuse_cracks(self) -> None:
+        """Boundary facets back to back come from doubled or hanging vertices; with names they are meant."""
+        named = np.concatenate([*self.facets.names.values(), np.zeros(0, dtype=np.intp)])
+        facets = np.setdiff1d(self.facets.boundary, named)
+        if len(facets) < 2:
+            return
+        centre = self.reference.on_facet.vertices.mean(axis=1, keepdims=True)
+        x, normals = self.facet_points(centre, facets)[:, 0], self.facet_normals(centre, facets)[0][:, 0]
+        corners = self.facet_points(self.reference.on_facet.vertices, facets)
+        sizes = np.linalg.norm(corners - x[:, None], axis=0).max(axis=0)
+        scales = self.cell_measures[self.facets.cells[0, facets]] / self.facet_measures[facets]  # heights
+        near = cKDTree(x.T).query_ball_point(x.T, _BACK_TO_BACK * sizes + _TOUCHING * scales)
+        one = np.repeat(np.arange(len(facets)), [len(others) for others in near])
+        other = np.concatenate([np.asarray(others, dtype=np.intp) for others in near])
+        beyond = np.abs(((x[:, other] - x[:, one]) * normals[:, one]).sum(axis=0))
+        against = (normals[:, one] * normals[:, other]).sum(axis=0) < _TOUCHING - 1.0
+        facing = against & (beyond <= _TOUCHING * scales[one])
+        if np.any(facing):
+            first = one[np.argmax(facing)]
+            raise ValueError(
+                "mesh: expected neighbours that share their vertices, "
+                f"got {len(np.unique(one[facing]))} boundary facets of no name that lie on others, "
+                f"the first at {x[:, first].tolist()} (vertices given twice or in the middle of a facet; "
+                "the two sides of a crack need names)"
             )
 
     @property
@@ -183,27 +214,35 @@ class UnstructuredMesh:
         """Means of the vertices, ``(d, C)``."""
         return np.asarray(self._gather(slice(None)).mean(axis=1))
 
-    def locate(self, x: Array) -> tuple[Index, Array]:
+    def locate(self, x: Array) -> Location:
         """Cells ``(n,)`` that hold points ``(d, n)``, and the reference points ``(d, n)`` there.
+
+        On a facet it is the cell with the smallest number.
 
         Raises
         ------
         ValueError
-            For points outside of the mesh.
+            For points outside of the mesh, naming the first.
         """
-        try:
-            cells = np.asarray(self._finder(*x), dtype=np.intp)
-        except (ValueError, IndexError):  # triangles, lines
-            raise ValueError("x: expected points inside of the mesh, got others") from None
-        return cells, np.asarray(self.source.mapping().invF(x[:, :, None], tind=cells))[:, :, 0]
+        if not np.isfinite(x).all():
+            raise ValueError("x: expected finite coordinates, got others")
+        found = self.find(x)
+        outside = found.cells < 0
+        if np.any(outside):
+            first = x[:, np.argmax(outside)]
+            raise ValueError(
+                f"x: expected points inside of the mesh, got {np.count_nonzero(outside)} outside, "
+                f"the first is {first.tolist()}"
+            )
+        return found
 
-    def __getstate__(self) -> dict[str, object]:
-        # a function, which cannot be stored; it is made again when asked for
-        return {name: value for name, value in self.__dict__.items() if name != "_finder"}
+    def find(self, x: Array) -> Location:
+        """The same, with −1 for points outside of the mesh."""
+        return self._finder(x)
 
     @cached_property
-    def _finder(self) -> Any:
-        return self.source.element_finder()
+    def _finder(self) -> CellFinder:
+        return CellFinder(self.reference, self._gather(slice(None)), self.affine)
 
     def facet_groups(self, side: int, facets: Index) -> Iterator[tuple[int, int, Index]]:
         """Facets by their place in the cell: (local number, orientation, positions in ``facets``).
@@ -283,9 +322,19 @@ def from_skfem(mesh: Any, periodic: Sequence[int | tuple[str, str]] = ()) -> Uns
         expected = ", ".join(shape.__name__ for shape in _SHAPES)
         raise TypeError(f"mesh: expected one of scikit-fem's {expected}, got {type(mesh).__name__}")
     vertices = np.array(mesh.p, dtype=np.float64)
+    if vertices.shape[0] != reference.dim:
+        raise ValueError(
+            f"mesh: expected vertices ({reference.dim}, V) for cells of shape {reference.name}, got "
+            f"{vertices.shape}; a surface in space is no domain"
+        )
+    if mesh.t.shape[1] == 0:
+        raise ValueError("mesh: expected cells, got none")
     if not np.isfinite(vertices).all():
         raise ValueError("mesh: expected finite coordinates, got others")
-    cells = np.array(mesh.t, dtype=np.intp)
+    used = np.zeros(vertices.shape[1], dtype=bool)
+    used[mesh.t] = True
+    cells = (np.cumsum(used) - 1)[mesh.t].astype(np.intp)
+    vertices = np.ascontiguousarray(vertices[:, used])
     names, subdomains = (
         {str(name): np.unique(np.asarray(members, dtype=np.intp)) for name, members in (given or {}).items()}
         for given in (mesh.boundaries, mesh.subdomains)

@@ -14,10 +14,12 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from stfem.estimators import Estimate
+from stfem.meshes.arrays import mesh_from_arrays
 from stfem.meshes.grid import TensorGrid
+from stfem.meshes.unstructured import UnstructuredMesh
 from stfem.plotting.checks import check_estimate
-from stfem.plotting.fields import Slice, check_slices, remaining, slice_name
-from stfem.plotting.shapes import Mesh, Shapes, box, cell_count, dimension, shapes
+from stfem.plotting.shapes import Mesh, Shapes, box, cell_count, dimension, drawable, shapes
+from stfem.plotting.sheets import Slice, check_slices, remaining, slice_name
 from stfem.plotting.style import (
     BLUE,
     COLOUR_MAP,
@@ -43,7 +45,7 @@ def plot_indicators(
     estimate: Estimate,
     path: str | Path | None = None,
     *,
-    mesh: Mesh | None = None,
+    mesh: Mesh | UnstructuredMesh | None = None,
     slices: Sequence[Slice] | None = None,
     axes: Axes | None = None,
 ) -> Figure:
@@ -56,7 +58,7 @@ def plot_indicators(
     path
         Where to write the picture.
     mesh
-        By default the grid that the estimate was computed on.
+        By default that which the estimate was computed on.
     slices, axes
         As for `plot_cells`.
 
@@ -73,16 +75,20 @@ def plot_indicators(
     """
     check_estimate(estimate)
     if mesh is None:
-        if "lengths" not in estimate.facts:
+        if "mesh" in estimate.facts:
+            mesh = mesh_from_arrays(**estimate.facts["mesh"])
+        elif "lengths" in estimate.facts:
+            mesh = TensorGrid(estimate.facts["lengths"], estimate.indicators_sq.shape)
+        else:
             raise ValueError("mesh: expected one, since the estimate does not say what its own was, got None")
-        mesh = TensorGrid(estimate.facts["lengths"], estimate.indicators_sq.shape)
+    mesh = drawable(mesh)
     label = norm_label(r"indicator $\eta_K$", dimension(mesh))
     return plot_cells(estimate.indicators_sq, mesh, path, label=label, slices=slices, axes=axes)
 
 
 def plot_cells(
     values_sq: ArrayLike,
-    mesh: Mesh,
+    mesh: Mesh | UnstructuredMesh,
     path: str | Path | None = None,
     *,
     label: str = "value per cell",
@@ -98,7 +104,8 @@ def plot_cells(
     values_sq
         Squares, one per cell, such as ``estimate.indicators_sq``; for a grid ``(N_1, …, N_d)``.
     mesh
-        A `TensorGrid`, or a mesh of scikit-fem: lines, triangles, quadrilaterals, tetrahedra, hexahedra.
+        A `TensorGrid`, a mesh of scikit-fem (lines, triangles, quadrilaterals, tetrahedra, hexahedra), or
+        that of a solution.
     path
         Where to write the picture.
     label
@@ -122,6 +129,7 @@ def plot_cells(
         several of them for given axes.
     """
     check_picture(path)
+    mesh = drawable(mesh)
     dim = dimension(mesh)
     low, high = box(mesh)
     cuts = check_slices(slices, low, high)

@@ -9,6 +9,7 @@ import numpy as np
 from stfem.estimators import Estimate
 from stfem.solution import Solution
 from stfem.spaces.field import Field
+from stfem.spaces.mesh_field import MeshField
 
 
 def check_estimate(given: object, name: str = "estimate") -> None:
@@ -28,7 +29,7 @@ def check_fields(given: object) -> None:
     if not isinstance(given, Mapping):
         raise TypeError(f"fields: expected fields by name, {{name: field}}, got a {type(given).__name__}")
     for name, field in given.items():
-        if not isinstance(field, Field):
+        if not isinstance(field, (Field, MeshField)):
             raise TypeError(
                 f"fields[{name!r}]: expected a field, such as solution.field or solution.reconstruct(), "
                 f"got a {type(field).__name__}"
@@ -43,3 +44,11 @@ def check_points(given: object) -> None:
         raise TypeError(f"points: expected a whole number per cell and direction, got {given!r}")
     if given < 1:
         raise ValueError(f"points: expected at least 1 per cell, got {given}")
+
+
+def dimension_of(estimate: Estimate) -> int | None:
+    """Space dimension that an estimate was computed in; None where it does not know."""
+    if "mesh" in estimate.facts:
+        return len(estimate.facts["mesh"]["vertices"])
+    on_grid = "lengths" in estimate.facts or estimate.indicators_sq.ndim > 1
+    return estimate.indicators_sq.ndim if on_grid else None

@@ -22,13 +22,14 @@ def plot_convergence(
     path: str | Path | None = None,
     *,
     orders: Sequence[float] | None = None,
+    refined: str = "cells",
     axes: Axes | None = None,
 ) -> Figure:
     """Bounds (filled) and true errors (hollow) against the mesh size h, with triangles that show orders.
 
     One curve per combination of the varied parameters other than the cells. The sloping side of a triangle
-    with the number p is parallel to h^p. No line joins grids with the same h, the largest spacing, as (8, 8)
-    and (16, 8): between them there is no order.
+    with the number p is parallel to h^p. No line joins grids with the same h, the largest spacing or diameter
+    of a cell, as (8, 8) and (16, 8): between them there is no order.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ def plot_convergence(
     orders
         Orders of the triangles. Default: the median EOC of every curve, rounded to whole numbers; of the
         bounds, or of the errors where there are no bounds.
+    refined
+        The varied parameter that makes the mesh finer, in place of the cells.
     axes
         Where to draw; a new figure one column wide by default.
 
@@ -56,7 +59,7 @@ def plot_convergence(
     """
     check_picture(path)
     axes = panel(axes, 3.2)
-    legend(axes, *draw_convergence(axes, rows, varied, orders))
+    legend(axes, *draw_convergence(axes, rows, varied, orders, refined=refined))
     return finished(figure_of(axes), path)
 
 
@@ -66,13 +69,14 @@ def draw_convergence(
     varied: Sequence[str],
     orders: Sequence[float] | None = None,
     like: Sequence[Row] | None = None,
+    refined: str = "cells",
 ) -> tuple[list[Artist], int]:
     """What `plot_convergence` draws; returns the handles of a legend and its number of columns.
 
     ``like`` are the rows of all panels of a figure, which then look alike.
     """
-    others = [name for name in varied if name != "cells"]
-    family = CurveFamily(rows, others, "h", logarithmic=True, like=like, behind="cells")
+    others = [name for name in varied if name != refined]
+    family = CurveFamily(rows, others, "h", logarithmic=True, like=like, behind=refined)
     drawn = [name for name in ("bound", "error") if known(family.like, name)]
     if not drawn:
         raise ValueError(f"rows: expected entries 'bound' or 'error', got {', '.join(rows[0])}")

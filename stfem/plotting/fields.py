@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
 
-from stfem.meshes.grid import TensorGrid
 from stfem.plotting.checks import check_fields, check_points, check_solution
+from stfem.plotting.sheets import Sheet, Slice, check_slices, sheet
 from stfem.plotting.style import (
     BLACK,
-    COLOUR_MAP,
     COLUMN,
     PAGE,
     SKY,
@@ -27,16 +25,11 @@ from stfem.plotting.style import (
     finished,
     map_panels,
 )
-from stfem.reconstruction import Reconstruction
+from stfem.reconstruction import AnyRule
 from stfem.solution import Solution
 from stfem.spaces.field import Field
-from stfem.spaces.stencil import Array
-from stfem.spaces.tensor import point_coordinates, values_at
+from stfem.spaces.mesh_field import MeshField
 
-#: A plane (or, of a field in two dimensions, a line): direction, counted from 0, and position.
-Slice = tuple[int, float]
-#: Points per cell and direction, and per direction in all, unless the user wants others.
-_POINTS, _ALL_POINTS = 24, 1024
 #: How the curves of a picture differ: the first is broad and light, those upon it are thin.
 _LINES = ((SKY, "-", 2.6), (BLACK, "-", 0.8), (VERMILLION, "--", 0.8))
 
@@ -46,7 +39,7 @@ def plot_solution(
     path: str | Path | None = None,
     points: int | None = None,
     *,
-    reconstruction: Reconstruction | None = None,
+    reconstruction: AnyRule | None = None,
     slices: Sequence[Slice] | None = None,
 ) -> Figure:
     """u_h(T) cell by cell with its jumps, and û(T) with it where a reconstruction is given.
@@ -60,9 +53,9 @@ def plot_solution(
     path
         Where to write the picture.
     points
-        Points per cell and direction; by default 24, fewer on fine grids.
+        Points per cell and direction; by default 24, fewer on fine grids, 400 in all on slices of meshes.
     reconstruction
-        Such as `Siac()`, or that of the estimator.
+        Such as `Siac()`, on meshes `VertexPatches()`, or that of the estimator.
     slices
         Pairs (direction, position), directions counted from 0; in three dimensions the planes through the
         middle by default.
@@ -84,7 +77,7 @@ def plot_solution(
 
 
 def plot_fields(
-    fields: Mapping[str, Field],
+    fields: Mapping[str, Field | MeshField],
     path: str | Path | None = None,
     points: int | None = None,
     *,
@@ -102,7 +95,7 @@ def plot_fields(
     path
         Where to write the picture.
     points
-        Points per cell and direction; by default 24, fewer on fine grids.
+        Points per cell and direction; by default 24, fewer on fine grids, 400 in all on slices of meshes.
     slices
         Pairs (direction, position), directions counted from 0: what is drawn then is the field on these
         planes or, in two dimensions, on these lines.
@@ -123,9 +116,9 @@ def plot_fields(
     """
     check_picture(path)
     first = _checked(fields, points)
-    cuts = check_slices(slices, [0.0] * first.grid.dim, first.grid.lengths)
-    sheets = [[_Sheet(name, field, cut) for cut in cuts] for name, field in fields.items()]
-    if sheets[0][0].field.grid.dim == 1:
+    cuts = check_slices(slices, *sheet("", first, None).extent)
+    sheets = [[sheet(name, field, cut) for cut in cuts] for name, field in fields.items()]
+    if len(sheets[0][0].labels) == 1:
         return finished(_curves(sheets, points, title), path)
     components = range(first.components)
     if cuts != [None]:  # columns are slices
@@ -137,103 +130,43 @@ def plot_fields(
     return finished(_maps(table, points, title), path)
 
 
-def check_slices(
-    slices: Sequence[Slice] | None, low: Sequence[float], high: Sequence[float]
-) -> list[Slice | None]:
-    """The slices to draw, through the middle by default in three dimensions; [None] for the whole domain.
-
-    ``low`` and ``high`` are the least and the greatest coordinates of the domain.
-    """
-    dim = len(low)
-    if slices is None:
-        return [None] if dim < 3 else [(i, 0.5 * (low[i] + high[i])) for i in reversed(range(dim))]
-    if len(slices) == 0:
-        raise ValueError("slices: expected at least one, got none")
-    chosen: list[Slice | None] = []
-    for cut in slices:
-        if np.shape(cut) != (2,):
-            raise ValueError(f"slices: expected pairs (direction, position), got {cut!r}")
-        direction, position = cut
-        if dim == 1 or direction not in range(dim):
-            wanted = f"a direction in 0 … {dim - 1}" if dim > 1 else "None in one dimension"
-            raise ValueError(f"slices: expected {wanted}, got {direction}")
-        if not low[direction] <= position <= high[direction]:
-            raise ValueError(
-                f"slices: expected a position in [{low[direction]:g}, {high[direction]:g}] "
-                f"in direction {direction}, got {position}"
-            )
-        chosen.append((int(direction), float(position)))
-    return chosen
-
-
-def slice_name(cut: Slice | None, grid: TensorGrid | None = None) -> str:
-    """The equation of a plane; 0.5⁺ where it lies in faces of a grid, and the cells to their right are shown.
-
-    A position that round-off has put to the left of such a face is 0.5⁻.
-    """
-    if cut is None:
-        return ""
-    direction, position = cut
-    side = ""
-    if grid is not None:
-        scaled = position / grid.spacing[direction]
-        if abs(scaled - round(scaled)) <= 1e-9 * max(1.0, scaled):
-            side = "$^+$" if scaled >= round(scaled) else "$^-$"
-    return f"$x_{direction + 1}$ = {position:g}{side}"
-
-
-def remaining(dim: int, cut: Slice | None) -> list[str]:
-    """Labels of the directions that a slice leaves."""
-    return [f"$x_{i + 1}$ (length)" for i in range(dim) if cut is None or i != cut[0]]
-
-
-class _Sheet:
-    """One field, or its values on a slice."""
-
-    def __init__(self, name: str, field: Field, cut: Slice | None) -> None:
-        self.name, self.plane = name, slice_name(cut, field.grid)
-        self.labels = remaining(field.grid.dim, cut)
-        self.field = field if cut is None else field.cut(*cut)
-
-    def points(self, wanted: int | None) -> int:
-        """Points per cell and direction."""
-        most = max(self.field.grid.cells)
-        return wanted if wanted is not None else max(2, min(_POINTS, _ALL_POINTS // most))
-
-    def values(self, reference: Array) -> Array:
-        return values_at(self.field.values, self.field.degree, reference, self.field.grid.dim)
-
-
-def _checked(fields: Mapping[str, Field], points: int | None) -> Field:
+def _checked(fields: Mapping[str, Field | MeshField], points: int | None) -> Field | MeshField:
     check_fields(fields)
     check_points(points)
     if not fields:
         raise ValueError("fields: expected at least one field, got none")
     first = next(iter(fields.values()))
     for name, field in fields.items():
-        domain, wanted = ((f.grid.lengths, f.components) for f in (field, first))
+        domain, wanted = (_domain(f) for f in (field, first))
         if domain != wanted:
             raise ValueError(
                 f"fields: expected lengths and number of components {wanted} for all, got {domain} for {name}"
             )
-    if first.grid.dim == 1 and len(fields) > len(_LINES):
+    if len(_domain(first)[0]) == 1 and len(fields) > len(_LINES):
         raise ValueError(f"fields: expected at most {len(_LINES)} curves in one picture, got {len(fields)}")
     return first
 
 
-def _curves(sheets: list[list[_Sheet]], points: int | None, title: str) -> Figure:
+def _domain(field: Field | MeshField) -> tuple[tuple[float, ...], int]:
+    """Lengths of the domain and number of components."""
+    if isinstance(field, Field):
+        return field.grid.lengths, field.components
+    return tuple(np.ptp(field.mesh.vertices, axis=1).tolist()), field.components
+
+
+def _curves(sheets: list[list[Sheet]], points: int | None, title: str) -> Figure:
     """Rows are components, columns are slices."""
-    rows, columns = sheets[0][0].field.components, len(sheets[0])
+    rows, columns = sheets[0][0].components, len(sheets[0])
     figure = PaperFigure(COLUMN if columns == 1 else PAGE, 0.5 + 1.9 * rows)
     panels = figure.subplots(rows, columns, squeeze=False, sharex="col")
     for column in range(columns):
         here = [row[column] for row in sheets]
         for component in range(rows):
             axes = panels[component, column]
-            for sheet, (colour, style, width) in zip(here, _LINES, strict=False):
-                _curve(axes, sheet, component, points, color=colour, ls=style, lw=width)
+            for line, (colour, style, width) in zip(here, _LINES, strict=False):
+                axes.plot(*line.curve(component, points), color=colour, ls=style, lw=width, label=line.name)
             axes.set_ylabel(_quantity(component, rows))
-            axes.set_xlim(0.0, here[0].field.grid.lengths[0])
+            axes.set_xlim(*here[0].extent[:, 0])
         panels[-1, column].set_xlabel(here[0].labels[0])
         panels[0, column].set_title(", ".join(filter(None, (title, here[0].plane))))
     if len(sheets) > 1:
@@ -242,19 +175,10 @@ def _curves(sheets: list[list[_Sheet]], points: int | None, title: str) -> Figur
     return figure
 
 
-def _curve(axes: Axes, sheet: _Sheet, component: int, points: int | None, **style: Any) -> None:
-    """One line with a gap at every face, so that none crosses a jump."""
-    reference = np.linspace(0.0, 1.0, max(2, sheet.points(points)))
-    x = point_coordinates(sheet.field.grid, [reference])[0]
-    y = sheet.values(reference)[component]
-    gap = np.full((1, x.shape[1]), np.nan)
-    axes.plot(np.vstack([x, x[-1:]]).T.ravel(), np.vstack([y, gap]).T.ravel(), label=sheet.name, **style)
-
-
-def _maps(table: list[list[tuple[_Sheet, int]]], points: int | None, title: str) -> Figure:
+def _maps(table: list[list[tuple[Sheet, int]]], points: int | None, title: str) -> Figure:
     """A table of panels, each for a component of a sheet; panels of one component share their colours."""
     rows, columns = len(table), len(table[0])
-    across, up = table[0][0][0].field.grid.lengths
+    across, up = np.diff(table[0][0][0].extent, axis=0)[0]
     panels = map_panels(rows, columns, up / across)
     figure = figure_of(panels[0, 0])
     components = 1 + max(component for row in table for _, component in row)
@@ -272,23 +196,11 @@ def _maps(table: list[list[tuple[_Sheet, int]]], points: int | None, title: str)
     return figure
 
 
-def _map(axes: Axes, sheet: _Sheet, component: int, points: int | None) -> AxesImage:
-    """Every cell as its own pixels, with the values at their centres: no interpolation across faces."""
-    count = sheet.points(points)
-    values = sheet.values((np.arange(count) + 0.5) / count)[component]
-    pixels = values.transpose(2, 0, 3, 1).reshape(values.shape[2] * count, values.shape[3] * count)
-    across, up = sheet.field.grid.lengths
-    image = axes.imshow(
-        pixels.T,
-        origin="lower",
-        extent=(0.0, across, 0.0, up),
-        interpolation="nearest",
-        cmap=COLOUR_MAP,
-        aspect="equal" if 0.2 <= up / across <= 5.0 else "auto",
-    )
+def _map(axes: Axes, sheet: Sheet, component: int, points: int | None) -> ScalarMappable:
+    drawn = sheet.draw(axes, component, points)
     axes.set(xlabel=sheet.labels[0], ylabel=sheet.labels[1])
     axes.set_title(", ".join(filter(None, (sheet.name, sheet.plane))))
-    return image
+    return drawn
 
 
 def _quantity(component: int, components: int) -> str:

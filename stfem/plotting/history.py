@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stfem.estimators import Estimate
-from stfem.plotting.checks import check_estimate
+from stfem.plotting.checks import check_estimate, dimension_of
 from stfem.plotting.parameter import is_spread
 from stfem.plotting.style import (
     BLACK,
@@ -96,7 +96,7 @@ def plot_bound(
     else:
         axes.set_ylim(bottom=0.0)
         axes.ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
-    dims = {estimate.indicators_sq.ndim for estimate in named.values()}
+    dims = {dimension_of(estimate) for estimate in named.values()}
     axes.set_ylabel(norm_label(dim=dims.pop() if len(dims) == 1 else None))
     time_axis(axes, max(float(estimate.history["time"][-1]) for estimate in named.values()))
     if not isinstance(estimates, Mapping):
@@ -136,7 +136,7 @@ def plot_residual(estimate: Estimate, path: str | Path | None = None) -> Figure:
         finite = np.isfinite(rate)
         axes.stairs(np.where(finite, rate, np.nan), edges, color=colour, lw=1.1, baseline=None)
         axes.set_title(title, loc="right")  # a power of ten may stand at the left
-        axes.set_ylabel(norm_label(f"{symbol}\n", estimate.indicators_sq.ndim, power, "/time"))
+        axes.set_ylabel(norm_label(f"{symbol}\n", dimension_of(estimate), power, "/time"))
         if not rate[finite].any():
             axes.set_yticks([0.0])
             axes.text(0.5, 0.6, "vanishes", transform=axes.transAxes, ha="center")

@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from stfem.estimators import Estimate
-from stfem.plotting.checks import check_estimate
+from stfem.plotting.checks import check_estimate, dimension_of
 from stfem.plotting.history import finite_slabs, mark_infinite, true_errors
 from stfem.plotting.style import (
     BLACK,
@@ -73,7 +73,7 @@ def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
         style = {"color": BLACK, "lw": 1.1, "ms": 3.0, "mew": 0.7, "mfc": "white", "clip_on": False}
         lines += upper.plot(*known, "o--", label=r"true $\|u-\hat{u}\|$ at time $t$", **style)
     upper.stackplot(time, parts, colors=PARTS.values(), lw=0)
-    upper.set_ylabel(norm_label(dim=estimate.indicators_sq.ndim))
+    upper.set_ylabel(norm_label(dim=dimension_of(estimate)))
     upper.set_ylim(bottom=0.0)
     upper.ticklabel_format(axis="y", scilimits=(-3, 3), useMathText=True)
     areas = _draw_shares(lower, estimate)

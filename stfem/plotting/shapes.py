@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stfem.meshes.grid import TensorGrid
+from stfem.meshes.unstructured import UnstructuredMesh
 from stfem.spaces.stencil import Array
 
 #: Pieces that a curved edge is drawn with.
@@ -38,6 +39,12 @@ class Shapes:
 
     corners: Sequence[Array]
     cells: NDArray[np.intp]
+
+
+def drawable(mesh: Mesh | UnstructuredMesh) -> Mesh:
+    """A grid, or a mesh in the manner of scikit-fem."""
+    source: Mesh = mesh.source if isinstance(mesh, UnstructuredMesh) else mesh
+    return source
 
 
 def dimension(mesh: Mesh) -> int:

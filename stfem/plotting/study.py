@@ -38,7 +38,7 @@ class StudyTable(Protocol):
 
 
 def plot_study(study: StudyTable, path: str | Path | None = None) -> Figure:
-    """Convergence with triangles where the cells are varied, else bound, error and effectivity over ``axis``.
+    """Convergence with triangles where the mesh is refined, else bound, error and effectivity over ``axis``.
 
     One curve per combination of the other varied parameters; where there are more than ten, one of these
     parameters has a panel for every value.
@@ -47,7 +47,7 @@ def plot_study(study: StudyTable, path: str | Path | None = None) -> Figure:
     ----------
     study
         Anything with ``rows`` (mappings with the parameters and "h", "bound", "error", "effectivity"),
-        ``varied`` and ``axis``.
+        ``varied`` and ``axis``, and with ``refined`` where it is not the cells that make meshes finer.
     path
         Where to write the picture.
 
@@ -66,22 +66,23 @@ def plot_study(study: StudyTable, path: str | Path | None = None) -> Figure:
     check_rows(study.rows, study.varied)
     others = [name for name in study.varied if name != study.axis]
     name = _of_panels(study.rows, others)
-    if name is None and study.axis == "cells":
-        return plot_convergence(study.rows, study.varied, path)
+    refined = getattr(study, "refined", "cells")
+    if name is None and study.axis == refined:
+        return plot_convergence(study.rows, study.varied, path, refined=refined)
     if name is None:
         return plot_sweep(study.rows, study.varied, study.axis, path)
     check_picture(path)
     values = distinct(study.rows, [name])
     varied = [other for other in study.varied if other != name]
-    both = study.axis != "cells" and known(study.rows, "effectivity")
+    both = study.axis != refined and known(study.rows, "effectivity")
     columns, blocks = 2, -(-len(values) // 2)
     figure = PaperFigure(PAGE, 0.9 + (3.9 if both else 2.4) * blocks)
     table = figure.subplots(blocks * (1 + both), columns, squeeze=False).reshape(blocks, 1 + both, columns)
     stacks = [list(stack) for stack in table.transpose(0, 2, 1).reshape(-1, 1 + both)]
     for value, stack in zip(values, stacks, strict=False):
         rows = [row for row in study.rows if case_of(row, [name]) == value]
-        if study.axis == "cells":
-            handles, keys = draw_convergence(stack[0], rows, varied, like=study.rows)
+        if study.axis == refined:
+            handles, keys = draw_convergence(stack[0], rows, varied, like=study.rows, refined=refined)
         else:
             handles, keys = draw_sweep(stack, rows, varied, study.axis, like=study.rows)
         stack[0].set_title(label_of([name], value))

@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import skfem
 
 from stfem.meshes.facets import Index
+from stfem.meshes.files import load_mesh
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh, from_skfem
 from stfem.problems.arguments import checked_number
 from stfem.problems.conditions import Condition
-from stfem.problems.domain import Region, Seam, box_seams
+from stfem.problems.domain import Region, Seam, box_seams, unit_points
 
 __all__ = ["BoundaryPart", "Box", "Domain", "boundary_parts", "cell_numbers"]
 
 _SIDES = (("left", "right"), ("bottom", "top"), ("front", "back"))
 _LARGEST = 1e60
+#: Cells and boundary facets of which points are taken to know a domain again.
+_SPREAD = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +52,11 @@ class Domain(Region):
     Parameters
     ----------
     mesh
-        `skfem.MeshLine`, `MeshTri`, `MeshQuad`, `MeshTet` or `MeshHex`, or the path of a file that scikit-fem
-        can load through meshio (gmsh and others).
+        `skfem.MeshLine`, `MeshTri`, `MeshQuad`, `MeshTet` or `MeshHex`, a mesh of meshio, or the path of a
+        file that meshio can read (gmsh and others); physical groups name boundaries and subdomains.
     boundary
-        Conditions by the names of the mesh's boundaries, or one condition for the whole boundary; not needed
-        where there is no boundary.
+        Conditions by the names of the mesh's boundaries, or one condition for the whole boundary, whose parts
+        keep their names (facets without one are called ``boundary``); not needed where there is no boundary.
     periodic
         Directions whose two end sides are glued, or pairs of names of boundaries that differ by a
         translation.
@@ -63,7 +65,10 @@ class Domain(Region):
     ------
     ValueError, TypeError
         For an unknown or empty boundary, a facet with no or two conditions (naming the boundary and the
-        number of facets), sides that do not match, and degenerate cells.
+        number of facets), sides that do not match, degenerate cells, vertices that are given twice; for a
+        file that cannot be read, cells of several shapes and surfaces that are not flat.
+    FileNotFoundError
+        Where there is no such file.
     """
 
     def __init__(
@@ -72,8 +77,8 @@ class Domain(Region):
         boundary: Mapping[str, Condition] | Condition | None = None,
         periodic: Iterable[int | tuple[str, str]] = (),
     ) -> None:
-        loaded = skfem.Mesh.load(mesh) if isinstance(mesh, (str, Path)) else mesh
-        self._mesh = from_skfem(loaded, [_pair(sides) for sides in periodic])
+        self.periodic = tuple(_pair(sides) for sides in _listed(periodic))
+        self._mesh = from_skfem(load_mesh(mesh), self.periodic)
         self.boundary = _conditions(boundary)
         boundary_parts(self._mesh, self.boundary)
 
@@ -94,6 +99,13 @@ class Domain(Region):
         corners = self._mesh.vertices[:, self._mesh.cells[:, rng.integers(self._mesh.size, size=count)]]
         weights = rng.dirichlet(np.ones(corners.shape[1]), count).T
         return np.asarray((corners * weights).sum(axis=1))
+
+    def spread(self) -> Array:
+        mesh = self._mesh
+        chosen, sides = (_every(n, _SPREAD) for n in (mesh.size, len(mesh.facets.boundary)))
+        middle = mesh.reference.on_facet.vertices.mean(axis=1, keepdims=True)
+        on_boundary = mesh.facet_points(middle, mesh.facets.boundary[sides])[:, 0]
+        return np.concatenate([mesh.centroids[:, chosen], on_boundary], axis=1)
 
     def seams(self, rng: np.random.Generator) -> Iterator[Seam]:
         glued = np.flatnonzero(np.any(self._mesh.facets.shift != 0.0, axis=0))
@@ -117,7 +129,7 @@ class Box(Region):
         Corners a and b, d numbers each (one number if d = 1).
     boundary
         Conditions by the names ``left`` and ``right`` (x), ``bottom`` and ``top`` (y), ``front`` and ``back``
-        (z), or one condition for all sides.
+        (z), or one condition for all sides, which keep their names.
     periodic
         Periodic directions, counted from 0.
 
@@ -142,7 +154,12 @@ class Box(Region):
             )
         if not all(a < b for a, b in zip(self.lower, self.upper, strict=True)):
             raise ValueError(f"lower, upper: expected lower < upper, got {self.lower} and {self.upper}")
-        self.periodic = tuple(sorted(periodic))
+        for a, b in zip(self.lower, self.upper, strict=True):
+            checked_number("upper - lower", b - a, "a side", 1.0 / _LARGEST, 2.0 * _LARGEST)
+        directions = [_pair(sides) for sides in _listed(periodic)]
+        if not all(isinstance(direction, int) for direction in directions):
+            raise TypeError(f"periodic: expected directions, got {directions}")
+        self.periodic = tuple(sorted(direction for direction in directions if isinstance(direction, int)))
         if len(set(self.periodic)) < len(self.periodic) or not set(self.periodic) <= set(range(self.dim)):
             raise ValueError(
                 f"periodic: expected different directions from 0 to {self.dim - 1}, got {self.periodic}"
@@ -180,6 +197,17 @@ class Box(Region):
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         lower, upper = (np.reshape(corner, (-1, 1)) for corner in (self.lower, self.upper))
         return np.asarray(rng.uniform(lower, upper, (self.dim, count)))
+
+    def spread(self) -> Array:
+        lower, upper = (np.reshape(corner, (-1, 1)) for corner in (self.lower, self.upper))
+        inside = lower + unit_points(self.dim) * (upper - lower)
+        parts = [inside]
+        for i in range(self.dim):
+            for end in (self.lower[i], self.upper[i]):
+                side = inside[:, ::2].copy()
+                side[i] = end
+                parts.append(side)
+        return np.concatenate(parts, axis=1)
 
     def seams(self, rng: np.random.Generator) -> Iterator[Seam]:
         return box_seams(self.lower, self.upper, self.periodic, rng)
@@ -227,7 +255,7 @@ def boundary_parts(
     """
     facets = mesh.facets
     if isinstance(boundary, Condition):
-        return (BoundaryPart("boundary", boundary, facets.boundary),)
+        return tuple(BoundaryPart(name, boundary, members) for name, members in _sides(mesh).items())
     taken: dict[int, str] = {}
     parts = []
     for name, condition in boundary.items():
@@ -264,9 +292,24 @@ def boundary_parts(
     return tuple(parts)
 
 
+def _sides(mesh: UnstructuredMesh) -> dict[str, Index]:
+    """The named boundaries that share no facet, and the facets of no name as ``boundary``."""
+    facets, sides = mesh.facets, {}
+    left = facets.boundary
+    for name, members in facets.names.items():
+        if len(members) and np.isin(members, left).all():
+            sides[name], left = members, np.setdiff1d(left, members)
+    return {**sides, "boundary": left} if len(left) or not sides else sides
+
+
 def _conditions(given: Mapping[str, Condition] | Condition | None) -> dict[str, Condition] | Condition:
     if isinstance(given, Condition):
         return given
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(
+            "boundary: expected conditions by the names of boundaries or one condition such as "
+            f"Dirichlet(0.0), got {given!r}"
+        )
     entries = dict(given or {})
     for name, condition in entries.items():
         if not isinstance(condition, Condition):
@@ -278,7 +321,20 @@ def _conditions(given: Mapping[str, Condition] | Condition | None) -> dict[str, 
 
 def _corner(name: str, given: Sequence[float] | float) -> tuple[float, ...]:
     numbers = (given,) if isinstance(given, (int, float, np.number)) else given
+    if not isinstance(numbers, Iterable):
+        raise TypeError(f"{name}: expected numbers, got {given!r}")
     return tuple(checked_number(name, number, "a coordinate", -_LARGEST, _LARGEST) for number in numbers)
+
+
+def _every(count: int, most: int) -> Index:
+    """So many numbers below a count, evenly spaced; all where there are no more."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
+
+
+def _listed(periodic: object) -> Iterable[object]:
+    if isinstance(periodic, str) or not isinstance(periodic, Iterable):
+        raise TypeError(f"periodic: expected directions or pairs of names in a tuple, got {periodic!r}")
+    return periodic
 
 
 def _pair(sides: object) -> int | tuple[str, str]:

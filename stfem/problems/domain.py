@@ -14,12 +14,22 @@ from stfem.meshes.grid import TensorGrid
 from stfem.meshes.unstructured import UnstructuredMesh
 from stfem.problems.arguments import checked_number
 
-__all__ = ["Region", "Seam", "Torus", "UnsupportedDomainError", "box_seams", "torus_of"]
+__all__ = [
+    "Region",
+    "Seam",
+    "Torus",
+    "UnsupportedDomainError",
+    "box_seams",
+    "torus_of",
+    "unit_points",
+]
 
 Array = NDArray[np.float64]
 
 #: Side lengths: the volume of three of them, and the square of its inverse, must stay finite.
 _SHORTEST, _LONGEST = 1e-60, 1e60
+#: Fractional parts of multiples of these fill an interval evenly, and a cube together.
+_IRRATIONAL = np.sqrt([2.0, 3.0, 5.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +78,17 @@ class Region(ABC):
         """Random points ``(d, count)``."""
 
     @abstractmethod
+    def spread(self) -> Array:
+        """A few dozen points ``(d, n)`` in the domain and on its boundary, always the same ones."""
+
+    @abstractmethod
     def seams(self, rng: np.random.Generator) -> Iterator[Seam]:
         """Points on sides that are glued."""
+
+
+def unit_points(dim: int) -> Array:
+    """64 points ``(dim, 64)`` that fill the unit cube evenly."""
+    return np.asarray(np.outer(_IRRATIONAL[:dim], np.arange(1, 65)) % 1.0)
 
 
 def box_seams(
@@ -132,6 +151,9 @@ class Torus(Region):
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         return np.asarray(rng.uniform(0.0, 1.0, (self.dim, count)) * np.reshape(self.lengths, (-1, 1)))
+
+    def spread(self) -> Array:
+        return np.asarray(unit_points(self.dim) * np.reshape(self.lengths, (-1, 1)))
 
     def seams(self, rng: np.random.Generator) -> Iterator[Seam]:
         return box_seams((0.0,) * self.dim, self.lengths, range(self.dim), rng)

@@ -1,6 +1,7 @@
 """Space–time reconstruction û: space first (SIAC), then time (Hermite)."""
 
 from stfem.reconstruction.filtered_gradient import SiacFilteredGradient
+from stfem.reconstruction.final import AnyRule, reconstructor
 from stfem.reconstruction.hermite import Hermite
 from stfem.reconstruction.initial import initial_corrected, initial_projection
 from stfem.reconstruction.kernel import filter_stencil, kernel_coefficients
@@ -17,6 +18,7 @@ from stfem.reconstruction.transfer import prolong, restrict
 from stfem.reconstruction.unstructured import Averaging, TwoStage, TwoStageMixed, VertexPatches
 
 __all__ = [
+    "AnyRule",
     "Averaging",
     "BoundReconstruction",
     "BoundSiac",
@@ -38,5 +40,6 @@ __all__ = [
     "kernel_coefficients",
     "prolong",
     "reconstructed_slabs",
+    "reconstructor",
     "restrict",
 ]

@@ -45,9 +45,9 @@ class Hermite(CentredStencil):
             raise ValueError(f"degree: expected at most {MAX_DEGREE}, got {self.degree}")
 
     @classmethod
-    def for_order(cls, order: int) -> Hermite:
-        """Degree max(9, order) made odd, as far as there are such degrees: the default of the estimators."""
-        return cls(min(MAX_DEGREE, max(9, order + 1 - order % 2)))
+    def for_order(cls, order: int, least: int = 9) -> Hermite:
+        """Degree max(least, order) made odd, as far as there are such: the default of the estimators."""
+        return cls(min(MAX_DEGREE, max(least, order + 1 - order % 2)))
 
     @property
     def nodes(self) -> int:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
+from stfem.meshes.grid import TensorGrid
 from stfem.meshes.periodic import interleave
-from stfem.reconstruction.node import BoundReconstruction
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_matrix, cell_axis, mode_axis
+
+
+class OnGrid(Protocol):
+    """A reconstruction, or its û."""
+
+    @property
+    def grid(self) -> TensorGrid:
+        """Its grid."""
 
 
 def restriction_matrix(degree: int, fine_degree: int, pieces: int) -> Array:
@@ -38,9 +48,7 @@ def restrict(field: Array, cells: tuple[int, ...], degree: int) -> Array:
     return field
 
 
-def prolong(
-    field: Array, cells: tuple[int, ...], fine_degree: int, reconstruction: BoundReconstruction
-) -> Array:
+def prolong(field: Array, cells: tuple[int, ...], fine_degree: int, reconstruction: OnGrid) -> Array:
     """The same piecewise polynomial of degree q, in modes of a higher degree on the pieces of each cell."""
     dim = len(cells)
     for i, count in enumerate(cells):

@@ -10,6 +10,7 @@ from stfem.problems import Condition, Dirichlet, Outflow, Problem
 from stfem.problems.bounded import BoundaryPart
 from stfem.reconstruction.unstructured import BoundaryOscillation, MeshReconstruction, MeshSlab, OutflowLift
 from stfem.reconstruction.unstructured.given import boundary_values, parts_of
+from stfem.residual.leaving import smallest_normal_velocity
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 
 __all__ = ["BoundaryCheck"]
@@ -52,6 +53,7 @@ class BoundaryCheck:
         self._parameters = mesh.reference.on_facet.quadrature(2 * reconstruction.target.degree + 2)[0]
         self._lift, lifted = lift, () if lift is None else lift.names
         self._given = [part for part in parts if part.condition.trace and part.name not in lifted]
+        self._sampled: list[str] = []  # boundaries where the sign of b·n was seen, not proved
         self._diffuses = bool(np.any(cell_diffusion(problem.equation, mesh)))
         self._free = [part for part in parts if not part.condition.trace]
         for part in self._free:
@@ -92,6 +94,10 @@ class BoundaryCheck:
                     f"boundary {part.name!r}: expected a flow that leaves where u is not given, "
                     f"got b·n = {entering.min():g}"
                 )
+        velocity, duration = self.problem.equation.velocity, self.problem.final_time
+        proved = smallest_normal_velocity(self.reconstruction.target.mesh, part.facets, velocity, duration)
+        if proved < -_TOLERANCE:
+            self._sampled.append(part.name)
 
     def _normal_velocity(self, facets: Index, t: float) -> Array:
         mesh = self.reconstruction.target.mesh
@@ -144,7 +150,9 @@ class BoundaryCheck:
     @property
     def unproved(self) -> tuple[str, ...]:
         """Sentences on data that are not met, as far as seen."""
-        sentences: list[str] = []
+        sentences = [
+            f"the flow leaves through boundary {name!r}, as it was sampled" for name in self._sampled
+        ]
         if self.oscillation is not None:
             sentences.extend(self.oscillation.unproved)
         elif not self.data_constant:

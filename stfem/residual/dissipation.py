@@ -23,6 +23,7 @@ from stfem.equations import GrowthForm
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
 from stfem.residual.growth import GrowthRate
+from stfem.residual.spectral import REACH
 from stfem.spaces.fourier import Spectrum, fourier_coefficients
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
@@ -134,8 +135,9 @@ class DissipativeGrowth:
         self._rest = 0
 
     @classmethod
-    def of(cls, problem: Problem, growth: GrowthRate, limit: tuple[int, ...]) -> DissipativeGrowth | None:
+    def of(cls, problem: Problem, growth: GrowthRate, cells: tuple[int, ...]) -> DissipativeGrowth | None:
         """For scalar equations whose c_f follows the slopes of û, D being definite; None for others."""
+        limit = tuple(REACH * count for count in cells)
         slope, equation = growth.slope, problem.equation
         if slope is None or equation.components > 1:
             return None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stfem.residual.dissipation import DissipativeRates, exponents
-from stfem.residual.forms import FormValue, NodeForm
+from stfem.residual.forms import FormValue
 from stfem.residual.spectral import ROUNDING, SpectralForm, SplitSpectrum
 from stfem.spaces.stencil import Array
 
@@ -58,8 +58,6 @@ def joint_dual(
     spectral: SpectralForm,
     grams: Array,
     nodes: Sequence[object],
-    form: NodeForm,
-    points: int,
     value: FormValue,
     rates: DissipativeRates,
     known: SplitSpectrum,
@@ -70,12 +68,12 @@ def joint_dual(
 
     Parameters
     ----------
-    spectral, form, points, value
-        Residuals at the nodes by frequencies, in space, and what the form gives for the slab.
+    spectral
+        Residuals at the nodes by frequencies.
     grams
         As `NodeForm.__call__` has them, with the weights 1 − s and s, ``(2, pieces, 2k, 2k)``.
-    nodes
-        Of the slab.
+    nodes, value
+        Of the slab, and what the form gives for it.
     rates
         What growth and dissipation do on the slab.
     known
@@ -93,11 +91,11 @@ def joint_dual(
         sigma, eigenvalues, beyond = bounds
         ends.append(2.0 * sigma + rates.deviation)
         least = np.minimum(least, beyond)
-        low = np.concatenate([spectral.low(node, growth.numbers, form, points) for node in nodes])
+        low = np.concatenate([spectral.low(node, growth.numbers) for node in nodes])
         parts = growth.project(low)
         products = parts.real[:, None] * parts.real + parts.imag[:, None] * parts.imag
         matrices = np.einsum("jlm,cm->cjl", products, 1.0 / eigenvalues)
-        matrices += spectral.high(nodes, growth.highest, beyond, form, points)
+        matrices += spectral.high(nodes, growth.highest, beyond)
         squares += duration * np.einsum("pjl,cjl->pc", gram, matrices)
     tail = known.squares[:, -1:] / (known.rates[-1] + least)
     rounding = ROUNDING * spectral.cell_measure * duration * value.size / offsets

@@ -13,7 +13,7 @@ from stfem.data import Data, Slab
 from stfem.equations import Equation
 from stfem.meshes.quadrature import Array
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab
-from stfem.residual.ways import Terms
+from stfem.residual.ways import Terms, lower_root
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
@@ -47,10 +47,9 @@ class ModalTerms:
         self._reaction = equation.reaction.constant_value()
         matrix = np.broadcast_to(diffusion, (*diffusion.shape[:2], mesh.size))
         self._pulled = np.einsum("jic,ikc,lkc->jlc", inverse, matrix, inverse) * self._determinant
-        self._metric = np.zeros((mesh.dim, mesh.dim, mesh.size))
+        self._root = np.zeros((mesh.dim, mesh.dim, mesh.size))
         if np.any(diffusion):
-            inverted = np.moveaxis(np.linalg.inv(np.moveaxis(matrix, -1, 0)), 0, -1)
-            self._metric = np.einsum("jic,jkc,klc->ilc", jacobian, inverted, jacobian) / self._determinant**2
+            self._root = lower_root(matrix, jacobian / self._determinant)
         points, weights = mesh.reference.quadrature(2 * target.degree + 1)
         self._points = points
         self._project = (target.basis.values(points) * weights[:, None]).T / mesh.reference.measure
@@ -91,8 +90,8 @@ class ModalTerms:
             flux = modes[:, 0]
             divergences.append((divergence @ flux) / self._determinant)
             defects.append(np.stack([table @ flux for table in components]) - diffused)
-        metric = self._metric[:, :, None, None]
-        return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
+        root = self._root[:, :, None, None]
+        return Terms(scalar, with_flux, divergences, defects, gap, root, [*added, *divergences])
 
     def square(self, field: Array) -> Array:
         measures = self._target.mesh.cell_measures

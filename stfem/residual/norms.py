@@ -178,10 +178,10 @@ class SlabNorms:
         exponent = 0.5 * max(self.growth, 0.0) * self.duration / len(alphas)
         joint = None if self.joint is None else self.joint.costs(self.duration)
         for n, (alpha, flux) in enumerate(zip(alphas, fluxes, strict=True)):
-            ends = np.exp(exponent) * (alpha + np.sqrt(level**2 + 0.5 * flux))
+            ends = np.exp(exponent) * (alpha + np.sqrt(np.square(level) + 0.5 * flux))
             if joint is not None:
                 alpha, beta, m = (array[n] for array in joint)
-                grown = np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(level**2 + beta))
+                grown = np.exp(np.maximum(m, 0.0)) * (alpha + np.sqrt(np.square(level) + beta))
                 ends = np.append(ends, grown)
             level = float(ends.min())
         return level + self.remainder

@@ -54,8 +54,11 @@ class QuadraticSplit:
         S, with its operator norms.
     source
         g, which must know its time derivatives.
-    spectral
-        Takes residuals apart by frequencies; None where the diffusion does not allow it.
+    final_time
+        T.
+    cells
+        Cells of the scheme, where residuals may be taken apart by frequencies, which takes a definite
+        diffusion; else None.
     """
 
     def __init__(
@@ -63,19 +66,23 @@ class QuadraticSplit:
         evaluator: NodeEvaluator,
         reconstruction: RowReconstruction,
         source: Data,
-        spectral: SpectralForm | None = None,
-        final_time: float = 1.0,
+        final_time: float,
+        cells: tuple[int, ...] | None,
     ) -> None:
         self._diffusion = evaluator.diffusion
         self._evaluator, self._grid = evaluator, evaluator.grid
         self.reconstruction, self._norms = reconstruction, reconstruction.norms
-        self._source, self._spectral, self._final_time = source, spectral, final_time
+        self._source, self._final_time = source, final_time
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
         self._needed: WeakKeyDictionary[NodeReconstruction, int] = WeakKeyDictionary()
         self._rough = True  # whether S was last seen to take away most of τ
         #: R_H(1), R_H(0), their difference, and D^{-1/2}Φ_0 per direction.
         self._forms = tuple(NodeForm() for _ in range(3 + self._grid.dim))
+        self._spectral: SpectralForm | None = None
+        if cells is not None:
+            whole = self._forms[0]
+            self._spectral = SpectralForm(self._grid, self._diffusion, cells, whole, lambda: evaluator.points)
 
     def facts(self, nodes: Sequence[NodeReconstruction], family: bool = False) -> list[NodeFacts]:
         """Evaluate the fields of nodes, each once unless a later one needs more modes or points."""
@@ -135,9 +142,8 @@ class QuadraticSplit:
             return 0.0
         self.facts(slab.nodes)
         duration = slab.time.duration
-        form, points = self._forms[0], self._evaluator.points
-        alone = duration * form.size(slab.stop) * float(np.sqrt(self._grid.cell_measure))
-        hyperbolic, dual = (part[0] for part in self._spectral.at(slab.stop, form, points).splits())
+        alone = duration * self._forms[0].size(slab.stop) * float(np.sqrt(self._grid.cell_measure))
+        hyperbolic, dual = (part[0] for part in self._spectral.at(slab.stop).splits())
         costs = duration * np.sqrt(hyperbolic) + np.hypot(level, np.sqrt(0.5 * duration * dual)) - level
         return 1.0 - float(costs.min()) / alone if alone > 0.0 else 0.0
 
@@ -290,8 +296,7 @@ class QuadraticSplit:
     def _spectrum(self, slab: ReconstructedSlab, grams: Array, value: FormValue) -> SplitSpectrum | None:
         if self._spectral is None:
             return None
-        form, points = self._forms[0], self._evaluator.points
-        return self._spectral(grams, slab.nodes, form, value, points, slab.time.duration)
+        return self._spectral(grams, slab.nodes, value, slab.time.duration)
 
     def _joint(
         self,
@@ -305,19 +310,8 @@ class QuadraticSplit:
             return None
         modes = slab.value_modes
         grams = np.stack([modes.T @ gram @ modes for gram in _weighted_grams(slab.time.degree, pieces)])
-        form, points = self._forms[0], self._evaluator.points
-        return joint_dual(
-            self._spectral,
-            grams,
-            slab.nodes,
-            form,
-            points,
-            value,
-            rates,
-            known,
-            slab.time.duration,
-            self._final_time,
-        )
+        times = slab.time.duration, self._final_time
+        return joint_dual(self._spectral, grams, slab.nodes, value, rates, known, *times)
 
     def _spread(self, form: FormValue) -> Array:
         """The form per cell, with what belongs to no cell spread evenly."""

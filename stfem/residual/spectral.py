@@ -11,7 +11,7 @@ frequencies need two sums for each group only, and all λ come for the price of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -88,10 +88,21 @@ class SpectralForm:
         D, positive definite.
     cells
         Cells of the scheme, of which the frequencies are multiples.
+    form
+        Residuals at the nodes.
+    points
+        Tells the number of their modes per direction, which may change.
     """
 
-    def __init__(self, grid: TensorGrid, diffusion: Array, cells: tuple[int, ...]) -> None:
-        self._grid = grid
+    def __init__(
+        self,
+        grid: TensorGrid,
+        diffusion: Array,
+        cells: tuple[int, ...],
+        form: NodeForm,
+        points: Callable[[], int],
+    ) -> None:
+        self._grid, self._form, self._points = grid, form, points
         self._highest = tuple(max(1, REACH * count) for count in cells)
         ranges = [frequencies(n, last=i == grid.dim - 1) for i, n in enumerate(self._highest)]
         numbers = np.stack(np.meshgrid(*ranges, indexing="ij")).reshape(grid.dim, -1)
@@ -126,13 +137,7 @@ class SpectralForm:
         self._products: WeakKeyDictionary[object, WeakKeyDictionary[object, Array]] = WeakKeyDictionary()
 
     def __call__(
-        self,
-        grams: Array,
-        nodes: Sequence[object],
-        form: NodeForm,
-        value: FormValue,
-        points: int,
-        duration: float,
+        self, grams: Array, nodes: Sequence[object], value: FormValue, duration: float
     ) -> SplitSpectrum:
         """The sums for a slab.
 
@@ -140,23 +145,21 @@ class SpectralForm:
         ----------
         grams, nodes
             As `NodeForm.__call__` has them.
-        form, value
-            Residuals at the nodes, and what the form gives for the slab.
-        points
-            Modes of a residual per direction.
+        value
+            What the form gives for the slab.
         duration
             Δt.
         """
-        sums = assembled(nodes, lambda first, second: self._product(first, second, form, points))
+        sums = assembled(nodes, self._product)
         squares, duals = duration * np.maximum(np.einsum("pjl,gbjl->gpb", grams, sums), 0.0)
         scale = self.cell_measure * duration
         rest = scale * (value.pieces - value.kept_pieces)
         return self._completed(squares, duals, scale * value.kept_pieces, rest, scale * value.size)
 
-    def at(self, node: object, form: NodeForm, points: int) -> SplitSpectrum:
+    def at(self, node: object) -> SplitSpectrum:
         """The sums for the residual at one node."""
-        squares, duals = self._product(node, node, form, points)[:, None, :, 0, 0]
-        total = np.array([self.cell_measure * form.size(node) ** 2])
+        squares, duals = self._product(node, node)[:, None, :, 0, 0]
+        total = np.array([self.cell_measure * self._form.size(node) ** 2])
         return self._completed(squares, duals, total, 0.0 * total, float(total[0]))
 
     def _completed(
@@ -172,7 +175,7 @@ class SpectralForm:
             rest + rounding,
         )
 
-    def low(self, node: object, numbers: NDArray[np.intp], form: NodeForm, points: int) -> Spectrum:
+    def low(self, node: object, numbers: NDArray[np.intp]) -> Spectrum:
         """Coefficients of some frequencies n ``(d, M)`` of value and rate at a node, ``(2, M)``."""
         negative = numbers[-1] < 0
         places = np.where(negative, -numbers, numbers)
@@ -184,14 +187,12 @@ class SpectralForm:
             ),
             (*shape, self._highest[-1] + 1),
         )
-        found = self._spectrum(node, form, points)[:, self._rank[index]]
+        found = self._spectrum(node)[:, self._rank[index]]
         return np.asarray(np.where(negative, np.conj(found), found))
 
-    def high(
-        self, nodes: Sequence[object], highest: tuple[int, ...], shift: Array, form: NodeForm, points: int
-    ) -> Array:
+    def high(self, nodes: Sequence[object], highest: tuple[int, ...], shift: Array) -> Array:
         """Σ Re(conj(a_j) a_l)/(s + shift) over the frequencies beyond the highest, ``(C, 2k, 2k)``."""
-        fields = np.concatenate([self._spectrum(node, form, points) for node in nodes])
+        fields = np.concatenate([self._spectrum(node) for node in nodes])
         outside = np.any(np.abs(self._numbers) > np.reshape(highest, (-1, 1)), axis=0)
         fields = fields[:, outside]
         weights = self._weights[outside] / (self._s[outside] + shift[:, None])
@@ -200,14 +201,12 @@ class SpectralForm:
             + np.einsum("jk,ck,lk->cjl", fields.imag, weights, fields.imag, optimize=True)
         )
 
-    def _product(self, first: object, second: object, form: NodeForm, points: int) -> Array:
+    def _product(self, first: object, second: object) -> Array:
         """Σ Re(conj(a_i) b_j) and the same over s in every group, ``(2, groups, 2, 2)``."""
-        if not np.array_equal(form.kept, self._kept):
-            self.forget()
-            self._kept = form.kept
+        self._check_modes()
         known = self._products.setdefault(first, WeakKeyDictionary())
         if second not in known:
-            a, b = (self._spectrum(node, form, points) for node in (first, second))
+            a, b = (self._spectrum(node) for node in (first, second))
             each = np.einsum("ik,jk->ijk", a.real, b.real) + np.einsum("ik,jk->ijk", a.imag, b.imag)
             each *= self._weights
             pair = np.stack(
@@ -216,13 +215,19 @@ class SpectralForm:
             known[second] = np.moveaxis(pair, -1, 1)
         return known[second]
 
-    def _spectrum(self, node: object, form: NodeForm, points: int) -> Spectrum:
-        """Coefficients of value and rate at a node, ``(2, frequencies)`` in the order of the groups."""
-        if not np.array_equal(form.kept, self._kept):
+    def _check_modes(self) -> None:
+        """Forget what belongs to other modes than those that the form keeps now."""
+        if not np.array_equal(self._form.kept, self._kept):
             self.forget()
-            self._kept = form.kept
+            self._kept = self._form.kept
+
+    def _spectrum(self, node: object) -> Spectrum:
+        """Coefficients of value and rate at a node, ``(2, frequencies)`` in the order of the groups."""
+        self._check_modes()
         if node not in self._coefficients:
-            modes: NDArray[np.intp] = np.array(np.unravel_index(form.kept, (points,) * self._grid.dim))
-            found = fourier_coefficients(form.values(node), modes, self._grid, self._highest)
+            modes: NDArray[np.intp] = np.array(
+                np.unravel_index(self._kept, (self._points(),) * self._grid.dim)
+            )
+            found = fourier_coefficients(self._form.values(node), modes, self._grid, self._highest)
             self._coefficients[node] = found.reshape(2, -1)[:, self._order]
         return self._coefficients[node]

@@ -31,7 +31,6 @@ from stfem.residual.nodal import NodeEvaluator
 from stfem.residual.norms import UNDERFLOW, SlabNorms
 from stfem.residual.quadratic import QuadraticSplit
 from stfem.residual.sampling import check_autonomous
-from stfem.residual.spectral import REACH, SpectralForm
 from stfem.residual.terms import LinearTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.rows import row_blocks
@@ -97,11 +96,10 @@ class ResidualSplit:
         self.inverse_diffusion = semidiscretization.diffusion.inverse
         self.scheme_grid = semidiscretization.grid
         self._quadratic = self._quadratic_split(reconstruction)
-        limit = tuple(REACH * count for count in self.scheme_grid.cells)
         self._expansion = Expansion.of(self.problem, self._growth_rate)
-        self._dissipative = (
-            DissipativeGrowth.of(self.problem, self._growth_rate, limit) if self._by_frequency else None
-        )
+        self._dissipative: DissipativeGrowth | None = None
+        if self._by_frequency:
+            self._dissipative = DissipativeGrowth.of(self.problem, self._growth_rate, self.scheme_grid.cells)
         self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
         self.source_weights = tuple(
             float(np.sqrt(bound))
@@ -260,10 +258,8 @@ class ResidualSplit:
             return None
         rows = self.scheme_grid.cells[0]
         evaluator = NodeEvaluator(equation, source, reconstruction, self.terms, self.inverse_diffusion, rows)
-        spectral = None
-        if self._by_frequency:
-            spectral = SpectralForm(self.grid, equation.diffusion, self.scheme_grid.cells)
-        return QuadraticSplit(evaluator, reconstruction, source, spectral, self.problem.final_time)
+        cells = self.scheme_grid.cells if self._by_frequency else None
+        return QuadraticSplit(evaluator, reconstruction, source, self.problem.final_time, cells)
 
     def _from_nodes(
         self,
@@ -280,9 +276,8 @@ class ResidualSplit:
         round_off = self._round_off(slab, sizes, magnitude)
         slow = self._slow_modes(quadratic, slab, defect)
         growth = self._growth_rate.rate(slab.time, *slow)
-        dissipative = None
-        if self._dissipative is not None:
-            dissipative = self._dissipative.rates(slab.time, growth, *slow)
+        lowered = self._dissipative
+        dissipative = None if lowered is None else lowered.rates(slab.time, growth, *slow)
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
         family, spectral = wanted[0] and self.terms.diffuses, wanted[1] or dissipative is not None
         norms = quadratic.norms(slab, round_off, growth, pieces, family, spectral, dissipative)

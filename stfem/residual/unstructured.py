@@ -22,7 +22,7 @@ from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, Outf
 from stfem.residual.boundary import BoundaryCheck
 from stfem.residual.modal import ModalTerms, SourceModes
 from stfem.residual.norms import UNDERFLOW, SlabNorms
-from stfem.residual.ways import Terms, Way, squares
+from stfem.residual.ways import Terms, Way, lower_root, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
 
@@ -76,7 +76,7 @@ class MeshResidual:
         mesh, target = reconstruction.target.mesh, reconstruction.target
         self.diffusion = cell_diffusion(equation, mesh)
         self._growth, self._growth_given = self._growth_rate(growth)
-        self._smallest, self._inverse = _inverted(self.diffusion)
+        self._smallest, self._root = _inverted(self.diffusion)
         extra = 0 if mesh.affine else mesh.dim
         chosen = 2 * target.degree + _DATA_ORDER + extra if order is None else order
         self.order = chosen
@@ -222,8 +222,8 @@ class MeshResidual:
             local = slab.at(s, modes)
             divergences.append(space.divergence(local, points)[0])
             defects.append(space.values(local, points)[:, 0] - diffused)
-        metric = self._inverse[:, :, None]
-        return Terms(scalar, with_flux, divergences, defects, gap, metric, [*added, *divergences])
+        root = self._root[:, :, None]
+        return Terms(scalar, with_flux, divergences, defects, gap, root, [*added, *divergences])
 
     def square(self, field: Array) -> Array:
         """∫_K f² of values at the points, ``(C,)``."""
@@ -287,7 +287,7 @@ def integrated_exactly(data: Data, order: int) -> bool:
 
 
 def _inverted(diffusion: Array) -> tuple[Array, Array]:
-    """Smallest eigenvalue of D in the cells, and D^{-1}; zeros where D = 0 everywhere."""
+    """Smallest eigenvalue of D in the cells, and L with LLᵀ = D^{-1}; zeros where D = 0 everywhere."""
     matrices = np.moveaxis(diffusion, -1, 0)
     eigenvalues: Array = np.linalg.eigvalsh(matrices).astype(np.float64)
     if not np.any(diffusion):
@@ -295,5 +295,5 @@ def _inverted(diffusion: Array) -> tuple[Array, Array]:
     if np.any(eigenvalues[:, 0] <= 1e-14 * eigenvalues[:, -1]):
         worst = eigenvalues[np.argmin(eigenvalues[:, 0])]
         raise ValueError(f"diffusion: expected zero or positive definite, got eigenvalues {worst.tolist()}")
-    inverse: Array = np.linalg.inv(matrices).astype(np.float64)
-    return eigenvalues[:, 0], np.moveaxis(inverse, 0, -1)
+    unit = np.broadcast_to(np.eye(len(diffusion))[:, :, None], diffusion.shape)
+    return eigenvalues[:, 0], lower_root(diffusion, unit)

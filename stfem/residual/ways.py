@@ -10,7 +10,7 @@ import numpy as np
 
 from stfem.meshes.quadrature import Array
 
-__all__ = ["Representation", "Terms", "Way", "squares"]
+__all__ = ["Representation", "Terms", "Way", "lower_root", "squares"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Terms:
         ∇·d̃ and d̃ − D∇û of every candidate.
     gap
         bû − h̃.
-    metric
-        ``(d, d, …, C)``: |D^{-1/2}Φ|² = Φᵀ metric Φ in the coordinates of the fluxes.
+    root
+        Lower triangular L ``(d, d, …, C)``: |D^{-1/2}Φ|² = |LᵀΦ|² in the coordinates of the fluxes.
     added
         What is added up, for the size of round-off.
     """
@@ -70,7 +70,7 @@ class Terms:
     divergences: Sequence[Array]
     defects: Sequence[Array]
     gap: Array
-    metric: Array
+    root: Array
     added: Sequence[Array]
 
 
@@ -82,7 +82,7 @@ def squares(ways: Sequence[Way], terms: Terms, representation: Representation) -
         if way.diffusive >= 0:
             residual = residual - terms.divergences[way.diffusive]
             flux = terms.defects[way.diffusive] + (terms.gap if way.convective else 0.0)
-            found[n, 1] = _square_of_flux(flux, terms.metric, representation)
+            found[n, 1] = _square_of_flux(flux, terms.root, representation)
         if way.means:
             found[n, 0] = representation.mean_square(residual)
             found[n, 2] = representation.spread_square(residual)
@@ -91,9 +91,19 @@ def squares(ways: Sequence[Way], terms: Terms, representation: Representation) -
     return found
 
 
-def _square_of_flux(flux: Array, metric: Array, representation: Representation) -> Array:
-    """By the columns of Lᵀ with metric = LLᵀ, so that squares are added and nothing cancels."""
-    lower = np.moveaxis(np.linalg.cholesky(np.moveaxis(metric, (0, 1), (-2, -1))), (-2, -1), (0, 1))
+def lower_root(diffusion: Array, maps: Array) -> Array:
+    """Lower triangular L with LLᵀ = MᵀD^{-1}M, for D positive definite and M, both ``(d, d, C)``.
+
+    With D = CCᵀ it is the transpose of the triangular factor of C^{-1}M: on cells of any aspect ratio no
+    condition number is squared.
+    """
+    factor = np.linalg.cholesky(np.moveaxis(diffusion, -1, 0))
+    triangle: Array = np.asarray(np.linalg.qr(np.linalg.solve(factor, np.moveaxis(maps, -1, 0)), mode="r"))
+    return np.ascontiguousarray(triangle.transpose(2, 1, 0))
+
+
+def _square_of_flux(flux: Array, lower: Array, representation: Representation) -> Array:
+    """By the columns of L, so that squares are added and nothing cancels."""
     total = np.zeros(flux.shape[-1])
     for k in range(len(flux)):
         column = sum((lower[i, k] * flux[i] for i in range(k, len(flux))), np.zeros(1))

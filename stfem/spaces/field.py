@@ -11,7 +11,7 @@ from stfem.meshes.grid import TensorGrid
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
 
-__all__ = ["Field"]
+__all__ = ["Field", "checked_points"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,15 +47,8 @@ class Field:
         ValueError, TypeError
             For points of another dimension, that are not finite, and for what is no real number.
         """
-        given = np.asarray(x)
-        if given.dtype.kind not in "biuf":
-            raise TypeError(f"x: expected real numbers, got an array of {given.dtype}")
-        points = given.astype(np.float64)
         dim = self.grid.dim
-        if points.ndim == 0 or points.shape[0] != dim:
-            raise ValueError(f"x: expected shape ({dim}, ...), got {points.shape}")
-        if not np.isfinite(points).all():
-            raise ValueError(f"x: expected finite numbers, got {points[~np.isfinite(points)][0]}")
+        points = checked_points(x, dim)
         places = [self._place(i, points[i].ravel()) for i in range(dim)]
         local = self.values[(slice(None),) * (1 + dim) + tuple(cell for cell, _ in places)]
         for _, basis in places:  # (m, modes…, points)
@@ -95,3 +88,22 @@ class Field:
 
     def __repr__(self) -> str:
         return f"Field(cells={self.grid.cells}, degree={self.degree}, components={self.components})"
+
+
+def checked_points(x: ArrayLike, dim: int) -> Array:
+    """Points ``(d, …)`` as floats.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For points of another dimension, that are not finite, and for what is no real number.
+    """
+    given = np.asarray(x)
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"x: expected real numbers, got an array of {given.dtype}")
+    points = given.astype(np.float64)
+    if points.ndim == 0 or points.shape[0] != dim:
+        raise ValueError(f"x: expected shape ({dim}, ...), got {points.shape}")
+    if not np.isfinite(points).all():
+        raise ValueError(f"x: expected finite numbers, got {points[~np.isfinite(points)][0]}")
+    return points

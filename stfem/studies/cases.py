@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stfem.problems import Problem
+from stfem.problems import Domain, Problem
 from stfem.solving import certify
 from stfem.studies.columns import CELLS, ORDERS, RESULTS
 from stfem.studies.labels import differs, label, listed
@@ -102,7 +102,8 @@ def read_parameters(
                 f"{name}: expected a parameter of {name_of(source)} ({', '.join(of_problem) or 'none'}) "
                 f"or of certify ({', '.join(OPTIONS)}), got neither{f'; is it {close[0]}?' if close else ''}"
             )
-    missing = [name for name in (CELLS, "degree") if name not in given]
+    own_mesh = not isinstance(source, Problem) or isinstance(source.domain, Domain)
+    missing = [name for name in (CELLS, "degree") if name not in given and not (name == CELLS and own_mesh)]
     missing += [n for n in of_problem if known[n].default is inspect.Parameter.empty and n not in given]
     if missing:
         raise TypeError(
@@ -114,14 +115,19 @@ def read_parameters(
 
 
 def cases_of(
-    source: Problem | Callable[..., Problem], parameters: tuple[Parameter, ...]
+    source: Problem | Callable[..., Problem], parameters: tuple[Parameter, ...], refined: str = CELLS
 ) -> list[Case | Unbuilt]:
-    """All combinations, the cells fastest and the others in their order; builds every problem once.
+    """All combinations, ``refined`` fastest and the others in their order; builds every problem once.
 
     What the factory raises is kept, with the parameters it was called with where it is a ValueError or a
     TypeError.
+
+    Raises
+    ------
+    TypeError
+        Where there are no cells, and a problem has no mesh of its own.
     """
-    ordered = sorted(parameters, key=lambda parameter: parameter.name == CELLS)  # stable
+    ordered = sorted(parameters, key=lambda parameter: parameter.name == refined)  # stable
     built: dict[tuple[int, ...], tuple[Callable[[], Problem], Problem] | Exception] = {}
     cases: list[Case | Unbuilt] = []
     for chosen in product(*(range(len(parameter.values)) for parameter in ordered)):
@@ -137,7 +143,19 @@ def cases_of(
         options = {p.name: p.values[i] for p, i in picked if not p.of_problem}
         got = built[key]
         cases.append(Unbuilt(labels, got) if isinstance(got, Exception) else Case(*got, options, labels))
+        if CELLS not in options and not isinstance(got, Exception) and not isinstance(got[1].domain, Domain):
+            raise TypeError(
+                f"study of {name_of(source)}: expected cells=, got none for {label(got[1].domain)}"
+            )
     return cases
+
+
+def refined_by(parameters: tuple[Parameter, ...]) -> str | None:
+    """The parameter that makes meshes finer: the cells, else ``mesh``, else the only one of the problem."""
+    if any(parameter.name == CELLS for parameter in parameters):
+        return CELLS
+    varied = [parameter.name for parameter in parameters if parameter.varied and parameter.of_problem]
+    return "mesh" if "mesh" in varied else varied[0] if len(varied) == 1 else None
 
 
 def name_of(source: Problem | Callable[..., Problem]) -> str:
@@ -185,11 +203,12 @@ def _check_reconstruction(read: Mapping[str, Parameter]) -> None:
         return
     for estimator in read["estimator"].values:
         known = getattr(type(estimator), "__dataclass_fields__", {})
-        if estimator is not None and "reconstruction" not in known:
+        own = [known[name] for name in ("reconstruction", "reconstructions") if name in known]
+        if estimator is not None and not own:
             raise TypeError(
                 f"reconstruction: expected an estimator that takes one, got {type(estimator).__name__}"
             )
-        if estimator is not None and differs(estimator, known["reconstruction"]):
+        if estimator is not None and differs(estimator, own[0]):
             raise TypeError(
                 f"reconstruction: expected estimators without one of their own beside reconstruction=, "
                 f"got {label(estimator)}"

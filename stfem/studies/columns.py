@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from stfem.estimators import SplitEstimator
-from stfem.problems import Problem
-from stfem.semidiscretization import on_torus
+from stfem.estimators import MeshEstimator, SplitEstimator
+from stfem.problems import Problem, Torus
+from stfem.semidiscretization import AnySemidiscretization, Semidiscretization
 from stfem.solving import Certificate, certify
 
 #: Numbers of a case, in the order of the columns; None where there is none, as an error without exact
@@ -24,7 +24,7 @@ RESULTS = (
     *("initial", "hyperbolic", "parabolic", "temporal", "growth", "guaranteed"),
     *("steps", "slabs", "seconds_solve", "seconds_estimate", "seconds"),
 )
-#: The parameter along which there are orders of convergence.
+#: The parameter along which there are orders of convergence, unless the problem brings meshes.
 CELLS = "cells"
 #: Orders between one grid and the next, log(e/e')/log(h/h'), and what they are the orders of.
 ORDERS = {"eoc_error": "error", "eoc_bound": "bound"}
@@ -33,13 +33,13 @@ ORDERS = {"eoc_error": "error", "eoc_bound": "bound"}
 def run_case(problem: Problem, options: Mapping[str, Any]) -> dict[str, Any]:
     """Certify one case; returns its `RESULTS`."""
     started = perf_counter()
-    certificate = certify(problem, **_with_reconstruction(options))
+    certificate = certify(problem, **_with_reconstruction(options, problem))
     return _results(certificate, perf_counter() - started)
 
 
-def with_orders(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """Rows with `ORDERS` between each and the one before in which only the cells differ."""
-    results = {*RESULTS, *ORDERS, CELLS}
+def with_orders(rows: Sequence[Mapping[str, Any]], refined: str = CELLS) -> tuple[dict[str, Any], ...]:
+    """Rows with `ORDERS` between each and the one before in which only the parameter ``refined`` differs."""
+    results = {*RESULTS, *ORDERS, refined}
     last: dict[str, Mapping[str, Any]] = {}
     complete = []
     for row in rows:
@@ -67,22 +67,23 @@ def tuples(value: Any) -> Any:
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
-def _with_reconstruction(options: Mapping[str, Any]) -> dict[str, Any]:
+def _with_reconstruction(options: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
     chosen = dict(options)
     if "reconstruction" not in chosen:
         return chosen
     rule, estimator = chosen.pop("reconstruction"), chosen.get("estimator")
     if estimator is None:
-        estimator = SplitEstimator()
-    return {**chosen, "estimator": replace(estimator, reconstruction=rule)}
+        estimator = SplitEstimator() if isinstance(problem.domain, Torus) else MeshEstimator()
+    entry = {"reconstructions": (rule,)} if isinstance(estimator, MeshEstimator) else {"reconstruction": rule}
+    return {**chosen, "estimator": replace(estimator, **entry)}
 
 
 def _results(certificate: Certificate, seconds: float) -> dict[str, Any]:
-    semi = on_torus(certificate.solution.semidiscretization, "study")
+    semi = certificate.solution.semidiscretization
     lower, upper = certificate.enclosure
     values = {
         "unknowns": semi.dofs,
-        "h": max(semi.grid.spacing),
+        "h": _size(semi),
         "steps": certificate.solution.steps,
         "enclosure_lower": lower,
         "enclosure_upper": upper,
@@ -92,6 +93,13 @@ def _results(certificate: Certificate, seconds: float) -> dict[str, Any]:
     }
     row = {name: values[name] if name in values else getattr(certificate, name, None) for name in RESULTS}
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
+
+
+def _size(semi: AnySemidiscretization) -> float:
+    """h: the largest spacing of a grid, the largest diameter of the cells of a mesh."""
+    if isinstance(semi, Semidiscretization):
+        return max(semi.grid.spacing)
+    return float(semi.mesh.cell_diameters.max())
 
 
 def _order(before: Mapping[str, Any], row: Mapping[str, Any], size: str) -> float | None:

@@ -20,9 +20,10 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from typing import Any
 
 import numpy as np
+import skfem
 
-from stfem.problems import Problem
-from stfem.problems.domain import torus_of
+from stfem.problems import Box, Domain, Problem
+from stfem.problems.conditions import Condition
 from stfem.provenance import code_digest
 from stfem.spaces.stencil import Array
 
@@ -106,6 +107,9 @@ def _taken_apart(value: Any) -> Parts:
     if kind is dict:
         named = all(type(key) is str for key in value)
         return "dict", [part for item in (sorted(value.items()) if named else value.items()) for part in item]
+    if isinstance(value, skfem.Mesh):  # what it has worked out meanwhile does not count
+        sets = [sorted((given or {}).items()) for given in (value.boundaries, value.subdomains)]
+        return "mesh", [kind, value.p, value.t, *sets]
     if kind is ModuleType:
         return "module", [value.__name__.encode()]
     if isinstance(value, type):
@@ -220,8 +224,9 @@ def _known(module: str | None, name: str) -> bytes:
 def _samples(problem: Problem) -> Iterator[Array]:
     """Data at fixed points and times, flux and wave speed for fixed states, the exact solution; rounded."""
     equation, rng = problem.equation, np.random.default_rng(17)
-    x = torus_of(problem.domain, "study").sample(rng, _POINTS)
+    x = problem.domain.sample(rng, _POINTS)
     states = equation.probe_states(rng, _POINTS)
+    yield from _boundary_samples(problem)
     data = [*problem.source, equation.reaction, *(equation.velocity if equation.linear else ())]
     for datum in problem.initial:
         yield _rounded(datum(x))
@@ -234,6 +239,20 @@ def _samples(problem: Problem) -> Iterator[Array]:
         for i in range(equation.dim):
             yield _rounded(equation.flux(states, x, t, i))
             yield _rounded(equation.wave_speed(states, x, t, i))
+
+
+def _boundary_samples(problem: Problem) -> Iterator[Array]:
+    """Data of boundary conditions in the domain and on its boundary."""
+    domain, equation = problem.domain, problem.equation
+    if not isinstance(domain, (Box, Domain)):
+        return
+    given = domain.boundary
+    x = domain.spread()
+    for name, condition in sorted(({"": given} if isinstance(given, Condition) else given).items()):
+        data = condition.data(equation.dim, equation.components, name)
+        for datum in (*data, condition.transfer(equation.dim, name)):
+            for t in (0.0, 0.37 * problem.final_time, problem.final_time):
+                yield _rounded(datum(x, t))
 
 
 def _rounded(values: Array) -> Array:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import skfem
 
 #: Longer ones are cut: a table has to fit on a page.
 LONGEST = 60
@@ -63,6 +64,8 @@ def _text(value: object) -> str:
         return f"{_text(value.func)}({', '.join(given)})"
     if isinstance(value, np.ndarray):
         return str(value.tolist())
+    if isinstance(value, skfem.Mesh):
+        return f"{type(value).__name__}({value.t.shape[1]} cells)"
     if is_dataclass(value) and type(value).__repr__ is not object.__repr__:
         given = [f"{f.name}={_inner(getattr(value, f.name))}" for f in fields(value) if differs(value, f)]
         return f"{type(value).__name__}({', '.join(given)})" if given else type(value).__name__

@@ -28,13 +28,14 @@ class Study:
     Attributes
     ----------
     rows
-        One mapping per case: its parameters, and "unknowns", "h" (largest spacing); "error", "bound",
+        One mapping per case: its parameters, and "unknowns", "h" (largest spacing, or diameter
+        of a cell of a mesh); "error", "bound",
         "effectivity", "error_final", "bound_final", "error_energy", "bound_energy", "effectivity_energy",
         "bound_l1", "error_dg" and "guaranteed" as in `stfem.Estimate`; "enclosure_lower", "enclosure_upper";
         the parts "initial", "hyperbolic", "parabolic", "temporal" and "growth"; "steps", "slabs";
         "seconds_solve", "seconds_estimate", and "seconds" of everything, the true error included.
         "eoc_error" and "eoc_bound" are orders of convergence, log(e/e')/log(h/h'), against the row before in
-        which only the cells differ. None where there is nothing to tell.
+        which only the parameter ``refined`` differs. None where there is nothing to tell.
     varied
         Names of the parameters that vary, in the order of the call.
     axis
@@ -49,6 +50,8 @@ class Study:
         Cases that failed: their "parameters", the "error" and its "traceback".
     reused
         Number of rows that were taken from a store.
+    refined
+        The parameter that makes the mesh finer.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -59,6 +62,7 @@ class Study:
     provenance: Mapping[str, str]
     failures: tuple[Mapping[str, Any], ...] = ()
     reused: int = field(default=0, compare=False)
+    refined: str = CELLS
 
     def to_text(self, columns: Sequence[str] | None = None, digits: int = 4) -> str:
         """Plain table; ``str(study)`` is the one of the default columns, with a sentence below.
@@ -114,6 +118,7 @@ class Study:
             "parameters": self.parameters,
             "varied": self.varied,
             "axis": self.axis,
+            "refined": self.refined,
             "rows": self.rows,
             "failures": self.failures,
         }
@@ -150,6 +155,7 @@ class Study:
                 parameters={name: tuples(values) for name, values in record["parameters"].items()},
                 provenance=record["provenance"],
                 failures=tuple(record["failures"]),
+                refined=record.get("refined", CELLS),
             )
             study._check()
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -178,11 +184,11 @@ class Study:
                 raise ValueError(f"no {missing[0]!r} in failure {number}")
 
     def _columns(self, columns: Sequence[str] | None, digits: int) -> tuple[str, ...]:
-        """The chosen columns, or those of the default that say something; the cells after the others."""
+        """The chosen columns, or those of the default that say something; what refines last."""
         if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
             raise ValueError(f"digits: expected a whole number from 1 on, got {digits!r}")
         if columns is None:
-            front = sorted(self.varied, key=lambda name: name == CELLS)
+            front = sorted(self.varied, key=lambda name: name == self.refined)
             said = [name for name in DEFAULT_COLUMNS if any(row[name] is not None for row in self.rows)]
             return (*front, *said)
         if isinstance(columns, str):

@@ -12,7 +12,16 @@ from tqdm import tqdm
 
 from stfem import provenance
 from stfem.problems import Problem
-from stfem.studies.cases import DEFAULTS, Case, Parameter, Unbuilt, cases_of, name_of, read_parameters
+from stfem.studies.cases import (
+    DEFAULTS,
+    Case,
+    Parameter,
+    Unbuilt,
+    cases_of,
+    name_of,
+    read_parameters,
+    refined_by,
+)
 from stfem.studies.columns import CELLS, with_orders
 from stfem.studies.execution import Executor, Outcome, failed, outcomes
 from stfem.studies.fingerprint import fingerprint
@@ -42,6 +51,7 @@ class StudyError(RuntimeError):
 def convergence(
     problem: Source,
     *,
+    axis: str | None = None,
     progress: bool = False,
     workers: int = 1,
     executor: Executor | None = None,
@@ -49,26 +59,29 @@ def convergence(
     raise_failures: bool = True,
     **parameters: Any,
 ) -> Study:
-    """Certify a problem on several grids, for all combinations with other parameters: orders of convergence.
+    """Certify a problem on finer and finer meshes, for all combinations with others: orders of convergence.
 
     Parameters
     ----------
     problem
         A `Problem`, or a function that makes one, as in `sweep`.
+    axis
+        The parameter that makes the mesh finer. Default: ``cells``; where the problem brings its mesh,
+        ``mesh``, or else the only parameter of the problem that varies.
     progress, workers, executor, store, raise_failures
         As in `sweep`.
     **parameters
-        As in `sweep`; ``cells`` is a list.
+        As in `sweep`; that of the axis is a list.
 
     Returns
     -------
     Study
-        With ``axis`` "cells".
+        With this ``axis``.
 
     Raises
     ------
     ValueError, TypeError, StudyError
-        As `sweep`; also where the cells do not vary.
+        As `sweep`; also where no parameter is known to make the mesh finer, or does not vary.
 
     Examples
     --------
@@ -83,7 +96,14 @@ def convergence(
            2        8  1.6e-05            –            1.0
            2       16  5.4e-07         4.91            1.0
     """
-    return _study(problem, parameters, CELLS, progress, workers, executor, store, raise_failures)
+    read = read_parameters(problem, parameters)
+    refined = axis if axis is not None else refined_by(read)
+    if refined is None:
+        raise TypeError(
+            "convergence: expected cells=[…], or axis= with the name of the parameter that makes the mesh "
+            f"finer, got neither with {', '.join(parameters)}"
+        )
+    return _study(problem, read, refined, refined, progress, workers, executor, store, raise_failures)
 
 
 def sweep(
@@ -149,12 +169,15 @@ def sweep(
     >>> study.axis, [row["guaranteed"] for row in study.rows]
     ('eps', [True, True, True])
     """
-    return _study(factory, parameters, axis, progress, workers, executor, store, raise_failures)
+    read = read_parameters(factory, parameters)
+    refined = refined_by(read) or CELLS
+    return _study(factory, read, refined, axis, progress, workers, executor, store, raise_failures)
 
 
 def _study(
     source: Source,
-    given: Mapping[str, Any],
+    parameters: tuple[Parameter, ...],
+    refined: str,
     axis: str | None,
     progress: bool,
     workers: int,
@@ -163,9 +186,8 @@ def _study(
     raise_failures: bool,
 ) -> Study:
     _check(workers, executor)
-    parameters = read_parameters(source, given)
     chosen = _axis(parameters, axis)
-    cases = cases_of(source, parameters)
+    cases = cases_of(source, parameters, refined)
     unbuilt = {n: case for n, case in enumerate(cases) if isinstance(case, Unbuilt)}
     if unbuilt and (raise_failures or len(unbuilt) == len(cases)):  # before anything runs in vain
         raise next(iter(unbuilt.values())).error
@@ -188,9 +210,10 @@ def _study(
                 _keep(kept, keys[number], outcome.results, about)
             bar.update()
     study = Study(
-        rows=with_orders([{**c.labels, **r} for n, c in enumerate(cases) if (r := done[n].results)]),
+        rows=with_orders([{**c.labels, **r} for n, c in enumerate(cases) if (r := done[n].results)], refined),
         varied=tuple(parameter.name for parameter in parameters if parameter.varied),
         axis=chosen,
+        refined=refined,
         problem=problem,
         parameters={parameter.name: parameter.labels for parameter in parameters},
         provenance=versions,

@@ -3,7 +3,7 @@
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
-from stfem.timestepping.integrate import Node, NonFiniteError, integrate, number_of_steps
+from stfem.timestepping.integrate import Node, NonFiniteError, integrate, node_at, number_of_steps
 from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
     ARK324L2SA,
@@ -46,6 +46,7 @@ __all__ = [
     "Stepper",
     "default_stepper",
     "integrate",
+    "node_at",
     "number_of_steps",
     "radau_iia",
 ]

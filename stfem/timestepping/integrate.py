@@ -8,6 +8,7 @@ from math import ceil, isfinite, isnan
 
 import numpy as np
 
+from stfem.semidiscretization import SolveError
 from stfem.timestepping.stepper import ODE, Array, Stepper, Writing
 
 
@@ -81,6 +82,8 @@ def integrate(
     ------
     NonFiniteError
         a value or a rate is infinite or NaN; raised for the first such node, instead of yielding it.
+    SolveError
+        an implicit step whose system was not solved, with its time and number.
     ValueError
         from ``number_of_steps``, at the call.
     """
@@ -99,7 +102,7 @@ def _nodes(
     # The same dt in every step (not the difference of the times, which varies by rounding) lets direct
     # solvers keep their factorisation.
     dt = final_time / steps
-    node = _node(ode, 0.0, values, 0)
+    node = node_at(ode, 0.0, values, 0)
     for n in range(1, steps + 1):
         if progress is not None:
             progress(n - 1, steps)
@@ -107,15 +110,24 @@ def _nodes(
         time = final_time if n == steps else n * final_time / steps
         # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            values = stepper.step(ode, node.time, node.values, dt, node.rate)
-        node = _node(ode, time, values, n)
+            try:
+                values = stepper.step(ode, node.time, node.values, dt, node.rate)
+            except SolveError as error:
+                raise SolveError(error.what, error.residual, node.time, n) from error
+        node = node_at(ode, time, values, n)
     if progress is not None:
         progress(steps, steps)
     yield node
 
 
-def _node(ode: ODE, time: float, values: Array, step: int) -> Node:
-    """Evaluate the rate and check both arrays."""
+def node_at(ode: ODE, time: float, values: Array, step: int) -> Node:
+    """The node with values at a time, which is that of a step: evaluates the rate and checks both arrays.
+
+    Raises
+    ------
+    NonFiniteError
+        For values or rates that are infinite or NaN.
+    """
     _require_finite(values, "solution", time, step)
     values = _read_only(values)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

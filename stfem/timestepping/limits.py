@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
+from stfem.timestepping.radau import RADAU3, RADAU5
 from stfem.timestepping.selection import default_stepper
 from stfem.timestepping.stepper import Stepper
 from stfem.timestepping.tableau import ButcherTableau
@@ -40,6 +41,8 @@ class StepLimits:
         Gives the largest eigenvalue of −P, 1/time; called only where it is needed.
     reaction_rate
         Bound of |c|, which is stepped explicitly; 1/time.
+    has_jacobian
+        Whether all of the scheme can be stepped implicitly.
     """
 
     degree: int
@@ -48,14 +51,31 @@ class StepLimits:
     transport_spectrum: NDArray[np.complex128]
     diffusive_rate: Callable[[], float] | None = None
     reaction_rate: float = 0.0
+    has_jacobian: bool = False
 
-    def default_stepper(self) -> ExplicitRungeKutta | ImplicitExplicitRungeKutta:
-        """Explicit where diffusion does not limit the step to a quarter, else implicit–explicit."""
+    def default_stepper(self, dt: float | None = None) -> Stepper:
+        """Explicit where diffusion does not limit the step to a quarter, else implicit–explicit.
+
+        Of a given step ``dt`` the first one that is stable with it is chosen; beyond the limit of all of them
+        Radau IIA where the scheme has a Jacobian. Where it has none the run may end in a `NonFiniteError`.
+        """
         explicit = default_stepper(self.degree, diffusion_limits=False)
-        if self.diffusive_rate is None:
-            return explicit
+        mixed = default_stepper(self.degree, diffusion_limits=True)
         convective, both = self._rates(explicit)
-        return default_stepper(self.degree, diffusion_limits=both > IMPLICIT_FROM * convective)
+        chosen = mixed if both > IMPLICIT_FROM * convective else explicit
+        if dt is None or self._stable(chosen, dt):
+            return chosen
+        if self.diffusive_rate is not None and self._stable(mixed, dt):
+            return mixed
+        return ImplicitRungeKutta(RADAU3 if self.degree <= 1 else RADAU5) if self.has_jacobian else chosen
+
+    def _stable(self, stepper: ExplicitRungeKutta | ImplicitExplicitRungeKutta, dt: float) -> bool:
+        """Whether steps of this length, or one to the final time, are linearly stable."""
+        convective, both = self._rates(stepper)
+        return (
+            min(dt, self.final_time) * (both if isinstance(stepper, ExplicitRungeKutta) else convective)
+            <= 1.0
+        )
 
     def stable_step(self, stepper: Stepper) -> float:
         """Largest step within the linear stability limit, infinite where there is none.

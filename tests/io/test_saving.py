@@ -399,3 +399,24 @@ def test_round_off_of_another_machine_is_no_alteration(tmp_path):
     path = solve(viscous_burgers(1, 1e-2, 0.05), cells=8, degree=1).save(tmp_path / "run.npz")
     whole = estimate(Solution.load(path))
     assert estimate(Solution.load(rewritten(path, scaled(1.0 + 1e-13, "values")))).bound == whole.bound
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bound", math.nan),
+        ("bound_final", math.nan),
+        ("bound_energy", math.nan),
+        ("bound_l1", math.nan),
+        ("enclosure", (0.0, math.nan)),
+        ("parts", {"initial": math.nan}),
+        ("indicators_sq", np.array([0.0, math.nan])),
+    ],
+)
+def test_an_estimate_that_is_no_number_is_refused(tmp_path, name, value):
+    result = certify(Problem(equations.AdvectionDiffusion(1.0), Torus(1.0), hump, 0.1), cells=8, degree=1)
+    path = replace(result.estimate, **{name: value}).save(tmp_path / "estimate.npz")
+    with pytest.raises(ValueError, match=rf"estimate\.npz: expected numbers as {name}, got NaN"):
+        Estimate.load(path)
+    assert replace(result.estimate, bound=math.inf).save(path)
+    assert Estimate.load(path).bound == math.inf

@@ -110,7 +110,7 @@ def test_the_comparison_notices_exchanged_nodes(tmp_path):
 
 
 def test_a_square_is_a_quarter_at_the_middle_of_an_edge(tmp_path):
-    """x² as data of degree 2, on one cell and on several."""
+    """R4 item 26: x² as data of degree 2, on one cell and on several."""
     problem = Problem(equations.AdvectionDiffusion((0.0, 0.0), 0.0), Torus((1.0, 1.0)), 0.0, 1.0)
     for cells in (1, 4):
         solution = solve(problem, cells=cells, degree=2)
@@ -133,6 +133,7 @@ def test_a_square_is_a_quarter_at_the_middle_of_an_edge(tmp_path):
 
 
 def test_no_cell_reaches_across_the_domain(tmp_path):
+    """R4 item 26: a periodic mesh is not drawn across the whole domain."""
     solution = rough(2, (4, 5), 2, linear_advection_diffusion(2, 0.0, 1e-4))
     read = meshio.read(write_vtk(tmp_path / "u.vtu", solution))
     (block,) = read.cells

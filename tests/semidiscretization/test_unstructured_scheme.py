@@ -8,6 +8,7 @@ from stfem import Box, Dirichlet, Domain, Problem, Torus, TotalFlux
 from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem
 from stfem.fluxes import flux_engquist_osher, flux_rusanov, flux_upwind
 from stfem.semidiscretization import Semidiscretization, UnstructuredSemidiscretization, semidiscretize
+from stfem.spaces.mesh_field import MeshField
 from stfem.timestepping import DORMAND_PRINCE5, RK4, SSPRK22, default_stepper
 
 ALL = pytest.mark.parametrize("kind", list(KINDS))
@@ -132,11 +133,11 @@ def test_values_anywhere(kind):
     semi = scheme(kind, AdvectionDiffusion((1.0,) * KINDS[kind][1]), 2)
     u = semi.space.project([lambda x, t: 1.0 + x[0] - 2.0 * x[-1]])
     x = np.random.default_rng(0).uniform(0.02, 0.98, (semi.mesh.dim, 4, 5))
-    np.testing.assert_allclose(semi.evaluate(u, x)[0], 1.0 + x[0] - 2.0 * x[-1], atol=1e-9)
+    np.testing.assert_allclose(MeshField(semi.space, u)(x), 1.0 + x[0] - 2.0 * x[-1], atol=1e-9)
     with pytest.raises(ValueError, match="inside of the mesh"):
-        semi.evaluate(u, np.full((semi.mesh.dim, 1), 3.0))
+        MeshField(semi.space, u)(np.full((semi.mesh.dim, 1), 3.0))
     with pytest.raises(ValueError, match="x: expected shape"):
-        semi.evaluate(u, np.zeros((5, 1)))
+        MeshField(semi.space, u)(np.zeros((5, 1)))
 
 
 def test_the_domain_decides():

@@ -20,6 +20,7 @@ from stfem.reconstruction.unstructured.rules import (
     TwoStage,
     TwoStageMixed,
     VertexPatches,
+    is_mesh_rule,
 )
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 
@@ -43,6 +44,7 @@ __all__ = [
     "TwoStageMixed",
     "VertexPatches",
     "averaging",
+    "is_mesh_rule",
     "mesh_slabs",
     "minkowski",
     "vertex_patches",

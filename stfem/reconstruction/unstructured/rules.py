@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import Protocol, runtime_checkable
 
 from stfem.meshes.facets import Index
@@ -15,7 +16,7 @@ from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoS
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
 
-__all__ = ["Averaging", "LocalRule", "MeshRule", "TwoStage", "TwoStageMixed", "VertexPatches"]
+__all__ = ["Averaging", "LocalRule", "MeshRule", "TwoStage", "TwoStageMixed", "VertexPatches", "is_mesh_rule"]
 
 
 @runtime_checkable
@@ -26,6 +27,17 @@ class MeshRule(Protocol):
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> MeshReconstruction:
         """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
+
+
+def is_mesh_rule(given: object) -> bool:
+    """Whether an object can be bound to a mesh: rules for the torus know nothing of lifted boundaries."""
+    if isinstance(given, type) or not isinstance(given, MeshRule):
+        return False
+    try:
+        signature(given.bind).bind(None, ())
+    except TypeError:
+        return False
+    return True
 
 
 class LocalRule(ABC):

@@ -12,7 +12,7 @@ from stfem.equations.normal import NormalEquation
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh
-from stfem.problems.bounded import boundary_parts
+from stfem.problems.bounded import BoundaryPart, boundary_parts
 from stfem.problems.conditions import Condition
 
 __all__ = ["BoundaryFacets", "FixedInTime", "boundary_facets"]
@@ -120,8 +120,14 @@ def boundary_facets(
     equation: Equation,
     parameters: Array,
 ) -> tuple[BoundaryFacets, ...]:
-    """All parts of the boundary, with their data at the points of one quadrature."""
+    """All parts of the boundary, with their data at the points of one quadrature.
+
+    Where there is one condition its sides are one part: many small ones would take longer.
+    """
+    if isinstance(boundary, Condition):
+        parts: tuple[BoundaryPart, ...] = (BoundaryPart("boundary", boundary, mesh.facets.boundary),)
+    else:
+        parts = boundary_parts(mesh, boundary)
     return tuple(
-        BoundaryFacets(mesh, equation, part.name, part.condition, part.facets, parameters)
-        for part in boundary_parts(mesh, boundary)
+        BoundaryFacets(mesh, equation, part.name, part.condition, part.facets, parameters) for part in parts
     )

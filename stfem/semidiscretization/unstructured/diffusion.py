@@ -15,13 +15,14 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from stfem.equations import Equation
 from stfem.fluxes import InteriorPenalty
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh
+from stfem.problems.arguments import LARGEST
 from stfem.problems.bounded import cell_numbers
 from stfem.problems.conditions import Condition
 from stfem.semidiscretization.unstructured.boundary import BoundaryFacets, boundary_facets
@@ -81,6 +82,7 @@ class Diffusion:
         self.conditions = boundary
 
     @cached_property
+    @np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused by `spectral_radius`
     def matrix(self) -> sparse.bsr_array:
         """|K|·L for one component that diffuses."""
         space = self.space
@@ -250,11 +252,21 @@ class Diffusion:
         matrix, size = self.matrix, self.matrix.shape[0]
         if not np.any(matrix.data):
             return 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = float((scale * (abs(matrix) @ scale)).max())  # no eigenvalue is larger
+        if not rows <= LARGEST:
+            raise ValueError(
+                f"diffusion: expected rates D/h² and alpha/h up to {LARGEST:g}, got {rows:g} "
+                f"on cells down to the size {self.space.mesh.cell_diameters.min():g}"
+            )
         if size <= 2:
             return float(np.linalg.eigvalsh(-scale[:, None] * matrix.toarray() * scale).max())
         operator = LinearOperator((size, size), matvec=lambda v: -scale * (matrix @ (scale * v)), dtype=float)
         start = np.random.default_rng(1).normal(size=size)
-        largest = eigsh(operator, 1, which="LA", v0=start, tol=_EIGENVALUE, return_eigenvectors=False)
+        try:
+            largest = eigsh(operator, 1, which="LA", v0=start, tol=_EIGENVALUE, return_eigenvectors=False)
+        except ArpackError:  # among them that it did not converge
+            return rows
         return float((1.0 + _EIGENVALUE) * largest[0])
 
 

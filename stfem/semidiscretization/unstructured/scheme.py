@@ -167,22 +167,6 @@ class UnstructuredSemidiscretization:
         times = np.linspace(0.0, self.problem.final_time, _TIMES if reaction.time_dependent else 1)
         return max(float(np.abs(reaction(self._rule.x, t)).max()) for t in times)
 
-    def evaluate(self, u: Array, x: Array) -> Array:
-        """u_h at points ``(d, …)``, array ``(m, …)``; on a facet the value of one of its cells.
-
-        Raises
-        ------
-        ValueError
-            For points outside of the mesh and of another dimension.
-        """
-        if x.ndim == 0 or x.shape[0] != self.mesh.dim:
-            raise ValueError(f"x: expected shape ({self.mesh.dim}, ...), got {x.shape}")
-        points = x.reshape(self.mesh.dim, -1)
-        cells, local = self.mesh.locate(points)
-        table = self.space.basis.values(local)  # (points, modes)
-        values = np.einsum("pk,mkp->mp", table, self.space.to_reference(u[:, :, cells], cells))
-        return np.asarray(values.reshape(len(u), *x.shape[1:]))
-
     def __repr__(self) -> str:
         return f"UnstructuredSemidiscretization({self.mesh!r}, degree={self.degree})"
 

@@ -19,16 +19,35 @@ Vector = NDArray[Any]
 #: Backward error that is accepted without, and with iterative refinement.
 _SMALL, _LARGEST = 1e-15, 1e-10
 _REFINEMENTS = 3
+#: Right-hand sides below this are scaled before they are solved for.
+_TINY = 1e-200
 #: Factorisations that are kept: one per eigenvalue of a Runge–Kutta matrix.
 _KEPT = 4
 
 
 class SolveError(ArithmeticError):
-    """A linear or nonlinear system was not solved; ``residual`` says how far off, relative to its size."""
+    """A linear or nonlinear system was not solved.
 
-    def __init__(self, what: str, residual: float) -> None:
-        super().__init__(f"{what}: expected a solution, got a relative residual of {residual:.3g}")
-        self.residual = residual
+    Attributes
+    ----------
+    residual
+        How far off, relative to its size.
+    time, step
+        Beginning and number of the time step, None outside of the time stepping.
+    """
+
+    def __init__(
+        self, what: str, residual: float, time: float | None = None, step: int | None = None
+    ) -> None:
+        where = "" if time is None else f" in step {step}, which begins at time {time:.17g}"
+        super().__init__(
+            f"{what}: expected a solution, got a relative residual of {residual:.3g}{where}; a smaller time "
+            "step, cells of a smaller aspect ratio or a smaller ratio of the coefficients may help"
+        )
+        self.what, self.residual, self.time, self.step = what, residual, time, step
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.residual, self.time, self.step)
 
 
 class Factorisation:
@@ -64,8 +83,11 @@ class Factorisation:
         SolveError
             For a backward error |rhs − A x| / (|A| |x| + |rhs|) above 1e-10 after refinement (largest norms).
         """
-        if not np.isfinite(rhs).all():  # a run that blew up is reported by the integration
+        largest = float(np.abs(rhs).max(initial=0.0))
+        if not np.isfinite(largest):  # a run that blew up is reported by the integration
             return np.full_like(rhs, np.nan)
+        if 0.0 < largest < _TINY:  # what strong diffusion has damped: residuals would underflow
+            return self.solve(rhs / largest) * largest
         x = self._factors.solve(rhs)
         for attempt in range(_REFINEMENTS + 1):
             left = rhs - self._matrix @ x

@@ -6,9 +6,10 @@ names what they describe. Functions are described by samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -18,17 +19,17 @@ from numpy.polynomial import Polynomial as Powers
 from stfem.data import Approximated, Constant, Data, Polynomial, Trigonometric
 from stfem.data.base import Array
 from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem, Equation, ScalarConservationLaw
-from stfem.problems.domain import Torus, torus_of
+from stfem.meshes.arrays import MESH_KINDS, mesh_arrays, mesh_from_arrays
+from stfem.problems.bounded import Box, Domain
+from stfem.problems.conditions import Dirichlet, Neumann, Outflow, Robin, TotalFlux
+from stfem.problems.domain import Torus, unit_points
 from stfem.problems.exact import ExactData
 from stfem.problems.problem import Problem
 
-__all__ = ["Recipe", "Sampler", "describe", "difference", "fingerprint", "functions_in", "rebuild"]
+__all__ = ["Recipe", "Sampler", "describe", "difference", "describe_problem", "functions_in", "rebuild"]
 
 #: Relative difference of numbers that another machine may cause.
 TOLERANCE = 1e-12
-_POINTS = 64
-#: Fractional parts of multiples of these fill an interval evenly, and a cube together.
-_IRRATIONAL = np.sqrt([2.0, 3.0, 5.0])
 _STATES = 16
 
 #: Values of a function of (x, t), any leading axes, at the points and times of a sample.
@@ -42,16 +43,23 @@ class Recipe:
     Attributes
     ----------
     make
-        The class; objects of derived classes are others. Or a function that makes them.
+        The class; objects of derived classes are others. Or a function that makes objects of a ``kind``.
     arguments
         For each argument of its constructor a function that finds it in an object.
     complete
         Whether these arguments are all there is to an object.
+    kind
+        The class, where ``make`` is a function.
     """
 
     make: Callable[..., Any]
     arguments: Mapping[str, Callable[[Any], object]]
     complete: Callable[[Any], bool] = lambda value: True
+    kind: type | None = None
+
+    def fits(self, value: object) -> bool:
+        """Whether it makes such an object."""
+        return type(value) is (self.kind or self.make) and self.complete(value)
 
     @classmethod
     def of(cls, make: type, *attributes: str, complete: Callable[[Any], bool] | None = None) -> Recipe:
@@ -66,15 +74,34 @@ def _given_gradient(problem: Problem) -> object:
     return None if isinstance(problem.exact_gradient, ExactData) else problem.exact_gradient
 
 
+def _given_diffusion(equation: Equation) -> object:
+    """D, or that of every subdomain."""
+    return equation.subdomain_diffusion or equation.diffusion
+
+
+def _part(name: str, mesh: object) -> object:
+    return mesh_arrays(mesh)[name]
+
+
+def _mapping(names: Sequence[str], entries: Sequence[object]) -> dict[str, object]:
+    return dict(zip(names, entries, strict=True))
+
+
 #: What a file can hold of a problem.
-RECIPES = {
+RECIPES: dict[str, Recipe] = {
     "constant": Recipe.of(Constant, "value", "dim"),
     "polynomial": Recipe.of(Polynomial, "coefficients"),
     "trigonometric": Recipe.of(Trigonometric, "wavevectors", "frequencies", "amplitudes"),
     "approximated": Recipe.of(Approximated, "approximation", "error_sup", "function"),
     "exact data": Recipe.of(ExactData, "entries", "decay"),
     "powers": Recipe.of(Powers, "coef"),
-    "advection–diffusion": Recipe.of(AdvectionDiffusion, "velocity", "diffusion", "reaction", "divergence"),
+    "advection–diffusion": Recipe(
+        AdvectionDiffusion,
+        {
+            **{name: attrgetter(name) for name in ("velocity", "reaction", "divergence")},
+            "diffusion": _given_diffusion,
+        },
+    ),
     "scalar conservation law": Recipe.of(
         ScalarConservationLaw,
         "flux=fluxes",
@@ -85,6 +112,29 @@ RECIPES = {
     "Burgers": Recipe.of(Burgers, "dim", "diffusion"),
     "diffusive p-system": Recipe.of(DiffusivePSystem, "diffusion", "dim", "lower", "upper"),
     "torus": Recipe.of(Torus, "lengths"),
+    "box": Recipe.of(Box, "lower", "upper", "boundary", "periodic"),
+    "domain": Recipe(
+        Domain,
+        {
+            "mesh": lambda domain: domain.mesh().source,
+            **{name: attrgetter(name) for name in ("boundary", "periodic")},
+        },
+    ),
+    **{
+        f"mesh, {shape}": Recipe(
+            mesh_from_arrays,
+            {
+                name: partial(_part, name)
+                for name in ("shape", "vertices", "cells", "boundaries", "subdomains")
+            },
+            kind=kind,
+        )
+        for shape, kind in MESH_KINDS.items()
+    },
+    "mapping": Recipe(_mapping, {"names": list, "entries": lambda given: list(given.values())}, kind=dict),
+    **{kind.__name__: Recipe.of(kind, "g") for kind in (Dirichlet, Neumann, TotalFlux)},
+    "Robin": Recipe.of(Robin, "alpha", "g"),
+    "Outflow": Recipe.of(Outflow),
     "problem": Recipe(
         Problem,
         {
@@ -98,14 +148,13 @@ RECIPES = {
 }
 
 
-def fingerprint(problem: Problem) -> dict[str, Any]:
+def describe_problem(problem: Problem) -> dict[str, Any]:
     """Description of a problem: exact for numbers, `Data` and shipped equations, samples of all else.
 
-    Functions are sampled at 64 points spread over the torus, at the start, in between and at the final time;
+    Functions are sampled at points spread over the domain, at the start, in between and at the final time;
     equations of a user's own at random states.
     """
-    x = np.outer(_IRRATIONAL[: problem.domain.dim], np.arange(1, _POINTS + 1)) % 1.0
-    x *= np.reshape(torus_of(problem.domain, "fingerprint").lengths, (-1, 1))
+    x = problem.domain.spread()
     times = (0.0, 0.41 * problem.final_time, problem.final_time)
 
     def sampled(function: Callable[..., Array]) -> Array:
@@ -148,7 +197,7 @@ def describe(value: Any, recipes: Mapping[str, Recipe], sampled: Sampler = _unsa
     if isinstance(value, (tuple, list, np.ndarray)):
         return [describe(entry, recipes, sampled) for entry in value]
     for name, recipe in recipes.items():
-        if type(value) is recipe.make and recipe.complete(value):
+        if recipe.fits(value):
             entries = {key: find(value) for key, find in recipe.arguments.items()}
             return {"is": name, **{key: describe(e, recipes, sampled) for key, e in entries.items()}}
     if isinstance(value, Data):
@@ -164,7 +213,7 @@ def _sampled_equation(equation: Equation, recipes: Mapping[str, Recipe], sampled
     """Facts, and values at random states, of an equation of a user's own."""
     rng = np.random.default_rng(17)
     u, v = (equation.probe_states(rng, _STATES) for _ in range(2))
-    x = np.outer(_IRRATIONAL[: equation.dim], np.arange(1, _STATES + 1)) % 1.0
+    x = unit_points(equation.dim)[:, :_STATES]
     directions = range(equation.dim)
     stability = equation.stability
     growth = stability.growth(u.min(axis=1), u.max(axis=1))

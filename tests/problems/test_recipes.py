@@ -12,7 +12,7 @@ from stfem import Problem, Torus
 from stfem.data import Approximated, Constant, Polynomial, Trigonometric, cosine, sine
 from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem, ScalarConservationLaw
 from stfem.problems import CATALOGUE, ExactData, burgers_cole_hopf
-from stfem.problems.fingerprint import RECIPES, describe, difference, fingerprint, functions_in, rebuild
+from stfem.problems.recipes import RECIPES, describe, describe_problem, difference, functions_in, rebuild
 
 PI2 = 2.0 * math.pi
 SHEAR = 1.0 + 0.5 * sine((0.0, PI2))
@@ -55,10 +55,10 @@ EXACT = [
 
 @pytest.mark.parametrize("given", EXACT, ids=lambda given: repr(given.equation)[:40])
 def test_what_is_made_of_data_is_made_again(given):
-    description = fingerprint(given)
+    description = describe_problem(given)
     assert list(functions_in(description, "problem")) == []
     made = rebuild(description)
-    assert same_bits(fingerprint(made), description)
+    assert same_bits(describe_problem(made), description)
     assert type(made.equation) is type(given.equation)
     x = np.random.default_rng(0).uniform(0.0, 0.5, (given.equation.dim, 5))
     for name in ("initial", "source"):
@@ -122,14 +122,14 @@ def test_functions_are_named():
         "problem.equation.velocity[0]": Problem(swirl, Torus((1.0, 1.0)), 1.0, 0.1),
     }
     for name, case in cases.items():
-        assert next(functions_in(fingerprint(case), "problem")) == name
-    everything = functions_in(fingerprint(burgers_cole_hopf()), "problem")
+        assert next(functions_in(describe_problem(case), "problem")) == name
+    everything = functions_in(describe_problem(burgers_cole_hopf()), "problem")
     assert list(everything) == ["problem.exact", "problem.exact_gradient"]
 
 
 def test_the_same_again_agrees():
     for make in (problem, burgers_cole_hopf):
-        assert difference(fingerprint(make()), fingerprint(make()), "problem") is None
+        assert difference(describe_problem(make()), describe_problem(make()), "problem") is None
 
 
 @pytest.mark.parametrize(
@@ -151,19 +151,19 @@ def test_the_same_again_agrees():
     ],
 )
 def test_what_differs_is_named(changes, sentence):
-    found = difference(fingerprint(problem()), fingerprint(problem(**changes)), "problem")
+    found = difference(describe_problem(problem()), describe_problem(problem(**changes)), "problem")
     assert found is not None
     assert re.search(sentence, found), found
 
 
 def test_zero_diffusion_is_not_a_tiny_one():
-    tiny, none = (fingerprint(problem(equation=AdvectionDiffusion((1.0,), d))) for d in (1e-300, 0.0))
+    tiny, none = (describe_problem(problem(equation=AdvectionDiffusion((1.0,), d))) for d in (1e-300, 0.0))
     assert difference(tiny, none, "problem") is not None
     assert difference(none, tiny, "problem") is not None
 
 
 def test_rounding_is_no_difference():
-    a, b = fingerprint(problem()), fingerprint(problem(initial=lambda x: hump(x) * (1.0 + 1e-15)))
+    a, b = describe_problem(problem()), describe_problem(problem(initial=lambda x: hump(x) * (1.0 + 1e-15)))
     assert difference(a, b, "problem") is None
 
 
@@ -185,7 +185,7 @@ def test_an_equation_of_a_users_own_is_known_again():
             return 0.5 * super().jacobian_product(u, v, x, t, direction)
 
     def description(equation):
-        return fingerprint(problem(equation=equation))
+        return describe_problem(problem(equation=equation))
 
     first = description(law(1.0))
     assert difference(first, description(law(1.0)), "problem") is None
