@@ -105,9 +105,12 @@ def stability_factor(solution: Solution, starts: int = 8, intervals: int = 64) -
     steps = list(_steps(solution, intervals))
     firsts = np.unique(np.arange(starts) * intervals // starts)
     factors, unsettled = [], 0
-    direction = np.random.default_rng(_SEED).standard_normal(solution.values.size)
+    noise = np.random.default_rng(_SEED).standard_normal(solution.values.size)
+    noise /= np.linalg.norm(noise)
+    direction = noise
     for first in firsts[::-1]:
-        factor, direction, settled = _norm(steps[first:], direction)
+        # noise beside the last direction: what grows most now may be orthogonal to it
+        factor, direction, settled = _norm(steps[first:], direction + noise)
         factors.append(factor)
         unsettled += not settled
     notes: tuple[str, ...] = (

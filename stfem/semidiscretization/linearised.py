@@ -31,7 +31,7 @@ def mass_root(semidiscretization: AnySemidiscretization) -> Array:
 def steady(semidiscretization: AnySemidiscretization) -> bool:
     """Whether the Jacobian depends neither on time nor on the state."""
     equation = semidiscretization.problem.equation
-    if not equation.linear or equation.reaction.time_dependent:
+    if not equation.linear or equation.components > 1 or equation.reaction.time_dependent:
         return False
     return not any(component.time_dependent for component in equation.velocity)
 
