@@ -1,9 +1,10 @@
 """Bound over error on perturbed triangles: reconstruction × diffusion × cells × degree (T5).
 
-    python benchmarks/unstructured.py [--quick] [--only wave front layer]
+    python benchmarks/unstructured.py [--quick] [--only wave front layer burgers cubic steep]
 
 B is the bound of sup‖u − û‖, e_h = ‖u − u_h‖ at the final time. After every series results/unstructured.json
 gets its rows and results/unstructured.md the tables of all stored ones, with the targets that are missed.
+Targets of nonlinear equations are those times the growth factor of the bound.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,14 @@ import records
 import skfem
 
 import stfem
-from stfem.problems import Problem, moving_front, outflow_layer, transient_wave
+from stfem.problems import (
+    Problem,
+    burgers_front,
+    moving_front,
+    nonlinear_wave,
+    outflow_layer,
+    transient_wave,
+)
 from stfem.reconstruction.unstructured import Averaging, MeshRule, TwoStage, TwoStageMixed, VertexPatches
 from stfem.spaces.broken import BrokenSpace
 from stfem.timestepping import RADAU5, ImplicitRungeKutta
@@ -76,6 +85,11 @@ def wave(eps: float, mesh: skfem.Mesh) -> Problem:
     return transient_wave(2, eps, 0.1 if eps == 1.0 else 0.5, mesh)
 
 
+def nonlinear(power: int) -> Callable[[float, skfem.Mesh], Problem]:
+    """The same on top of 1, carried by f = b u^p/p."""
+    return lambda eps, mesh: nonlinear_wave(2, eps, power, 0.1 if eps == 1.0 else 0.5, mesh)
+
+
 def layer_rate(problem: Problem, eps: float) -> Callable[[Array], Array]:
     """∂_tu(0) of the outflow layer."""
     return lambda x: -eps * math.pi**2 * problem.initial[0](x, 0.0)
@@ -115,6 +129,31 @@ SERIES = {
         {1: (16, 32), 2: (16, 32)},
         2.0,
         lifted=("right",),
+        rules=("patches", "two-stage", "mixed"),
+    ),
+    "burgers": Series(
+        "Burgers along b: the wave on top of 1, f = b u²/2",
+        nonlinear(2),
+        None,
+        (0.0, 1e-6, 1e-4, 1e-2, 1.0),
+        {1: (8, 16), 2: (8,)},
+        2.5,
+    ),
+    "cubic": Series(
+        "Cubic flux: the wave on top of 1, f = b u³/3",
+        nonlinear(3),
+        None,
+        (0.0, 1e-4, 1e-2),
+        {1: (8, 16)},
+        2.5,
+    ),
+    "steep": Series(
+        "Travelling front of the viscous Burgers equation, of width 8ε",
+        lambda eps, mesh: burgers_front(2, eps, 0.5, mesh),
+        front_rate,
+        (0.02, 0.05),
+        {1: (8, 16)},
+        3.0,
         rules=("patches", "two-stage", "mixed"),
     ),
 }
@@ -171,6 +210,7 @@ def measured(
         "ratio": estimate.bound / error,
         "effectivity": estimate.effectivity,
         "effectivity_energy": estimate.effectivity_energy,
+        "growth": estimate.parts["growth"],
         "enclosed": lower <= error <= upper,
         "seconds_estimate_and_errors": seconds,
     }
@@ -242,7 +282,7 @@ def failures(rows: list[dict[str, Any]], series: dict[str, Any]) -> list[str]:
         grids = sorted({row["cells"] for row in group})
         where = f"q={degree} eps={eps:g} n={grids[-1]}"
         for n in grids if series["on every grid"] else grids[-1:]:
-            best = min(row["ratio"] for row in group if row["cells"] == n)
+            best = min(row["ratio"] / row.get("growth", 1.0) for row in group if row["cells"] == n)
             if best > series["largest B/e_h"]:
                 place = f"q={degree} eps={eps:g} n={n}"
                 missed.append(f"{place}: B/e_h {best:.2f} of the best, target {series['largest B/e_h']:g}")
@@ -253,9 +293,11 @@ def failures(rows: list[dict[str, Any]], series: dict[str, Any]) -> list[str]:
         order = order_of_best(group, grids)
         if row["series"] == "wave" and order is not None and eps <= 1e-4 and order < degree + 0.7:
             missed.append(f"{where}: order {order:.2f}, target {degree + 0.7:.1f}")
-        energy = [row["effectivity_energy"] for row in group if row["cells"] == grids[-1]]
-        if eps in ENERGY_EPS and min(energy) > LARGEST_ENERGY:
-            missed.append(f"{where}: energy norm {min(energy):.2f} of the best, target {LARGEST_ENERGY:g}")
+        if eps in ENERGY_EPS:
+            finest = [row for row in group if row["cells"] == grids[-1]]
+            energy = min(row["effectivity_energy"] / row.get("growth", 1.0) for row in finest)
+            if energy > LARGEST_ENERGY:
+                missed.append(f"{where}: energy norm {energy:.2f} of the best, target {LARGEST_ENERGY:g}")
     return missed
 
 
@@ -278,6 +320,21 @@ def order_of_best(group: list[dict[str, Any]], grids: list[int]) -> float | None
     return math.log(best[0] / best[1]) / math.log(grids[-1] / grids[-2]) if len(best) == 2 else None
 
 
+def orders(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One line per degree and two grids, one column per diffusion."""
+    lines = []
+    for degree in dict.fromkeys(row["degree"] for row in rows):
+        own = [row for row in rows if row["degree"] == degree]
+        grids = sorted({row["cells"] for row in own})
+        for pair in pairwise(grids):
+            line: dict[str, Any] = {"q": degree, "n": f"{pair[0]} → {pair[1]}"}
+            for eps in dict.fromkeys(row["eps"] for row in own):
+                order = order_of_best([row for row in own if row["eps"] == eps], list(pair))
+                line[f"ε = {eps:g}"] = f"{order:.2f}"
+            lines.append(line)
+    return lines
+
+
 def described(row: dict[str, Any]) -> str:
     """Which run it was."""
     return f"{row['reconstruction']} q={row['degree']} eps={row['eps']:g} n={row['cells']}"
@@ -289,6 +346,9 @@ def tables(rows: list[dict[str, Any]]) -> str:
     for name in dict.fromkeys(row["series"] for row in rows):
         own = [row for row in rows if row["series"] == name]
         lines += [f"*{SERIES[name].title}*", "", records.markdown(table(own)), ""]
+        found = orders(own)
+        if name == "wave" and found:
+            lines += ["Order of the smaller bound of two-stage and mixed:", "", records.markdown(found), ""]
         missed = failures(own, SERIES[name].parameters())
         lines += [f"{len(own)} runs, {len(missed)} miss a target{':' if missed else '.'}", ""]
         lines += [*(f"- {sentence}" for sentence in missed), *([""] if missed else [])]

@@ -11,15 +11,17 @@ from stfem.problems import (
     Outflow,
     Problem,
     Robin,
+    StationaryProblem,
     Torus,
     TotalFlux,
     UnsupportedDomainError,
 )
 from stfem.provenance import installed_version
 from stfem.reconstruction import Hermite, Siac
-from stfem.semidiscretization import EquationProjection, SolveError
+from stfem.semidiscretization import EquationProjection, Gmres, SolveError, UnfinishedSolveWarning
 from stfem.solution import Solution
 from stfem.solving import Certificate, certify, estimate, solve
+from stfem.stationary import StationarySolution, solve_stationary
 from stfem.timestepping import NonFiniteError
 
 __version__ = installed_version()
@@ -31,6 +33,7 @@ __all__ = [
     "Domain",
     "EquationProjection",
     "Estimate",
+    "Gmres",
     "Hermite",
     "MeshEstimator",
     "Neumann",
@@ -43,8 +46,11 @@ __all__ = [
     "SolveError",
     "SplitEstimator",
     "StabilityFactor",
+    "StationaryProblem",
+    "StationarySolution",
     "Torus",
     "TotalFlux",
+    "UnfinishedSolveWarning",
     "UnsupportedDomainError",
     "certify",
     "data",
@@ -56,6 +62,7 @@ __all__ = [
     "problems",
     "reconstruction",
     "solve",
+    "solve_stationary",
     "stability_factor",
     "studies",
     "timestepping",

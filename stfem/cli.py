@@ -9,16 +9,23 @@ import io
 import os
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from stfem import __version__
 from stfem.demo import FILES, QUICK, DemoParameters, run_demo
+from stfem.estimators import Estimate, MeshEstimator
 from stfem.plotting import PICTURE_ENDINGS
-from stfem.problems import CATALOGUE
-from stfem.solving import certify
+from stfem.problems import BOUNDED, CATALOGUE, STATIONARY, Domain, Problem, StationaryProblem
+from stfem.semidiscretization import SolveError
+from stfem.solving import certify, estimate
+from stfem.stationary import solve_stationary
 from stfem.timestepping import NonFiniteError
 
+#: Everything that can be certified by name.
+_PROBLEMS: dict[str, Callable[..., Problem | StationaryProblem]] = {**CATALOGUE, **BOUNDED, **STATIONARY}
+#: Cells per direction and diffusion where nothing is said.
+_CELLS, _EPS = 16, 1e-3
 #: What a terminal that knows fewer characters shows in their place; letters of Greek appear by their names.
 _ASCII = {
     "‖": "||",
@@ -58,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError) as error:
         print(f"stfem: {error}", file=sys.stderr)
         return 2
-    except (NonFiniteError, OSError) as error:
+    except (NonFiniteError, SolveError, OSError) as error:
         print(f"stfem: {error}", file=sys.stderr)
         return 1
     return result
@@ -80,11 +87,16 @@ def _parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("certify", help="solve a problem of the catalogue and bound its error")
     one.add_argument("problem", metavar="PROBLEM", help="a name that `stfem problems` lists")
-    one.add_argument("--eps", type=float, default=1e-3, help="diffusion, default 1e-3")
+    one.add_argument(
+        "--eps", type=float, help=f"diffusion, default {_EPS:g}, without time that of the problem"
+    )
     one.add_argument("--dim", type=int, help="space dimension, default that of the problem")
-    one.add_argument("--cells", type=int, default=16, help="cells per direction, default 16")
+    one.add_argument("--cells", type=int, help=f"cells per direction, default {_CELLS}")
     one.add_argument("--degree", type=int, default=2, help="polynomial degree, default 2")
     one.add_argument("--final-time", type=float, metavar="T", help="default that of the problem")
+    one.add_argument(
+        "--growth", type=float, metavar="RATE", help="sup(−∇·b − 2c) where the coefficients vary"
+    )
     one.add_argument("--json", type=Path, metavar="FILE", help="write the estimate as JSON")
     one.add_argument(
         "--plot", type=Path, metavar="FILE", help="write a picture of where the bound comes from"
@@ -109,10 +121,11 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _certify(options: argparse.Namespace) -> int:
-    if options.problem not in CATALOGUE:
-        raise ValueError(f"problem: expected one of {', '.join(CATALOGUE)}, got {options.problem!r}")
-    factory = CATALOGUE[options.problem]
-    given = {"dim": options.dim, "eps": options.eps, "final_time": options.final_time}
+    if options.problem not in _PROBLEMS:
+        raise ValueError(f"problem: expected one of {', '.join(_PROBLEMS)}, got {options.problem!r}")
+    factory = _PROBLEMS[options.problem]
+    eps = _EPS if options.eps is None and options.problem not in STATIONARY else options.eps
+    given = {"dim": options.dim, "eps": eps, "final_time": options.final_time}
     chosen = {name: value for name, value in given.items() if value is not None}
     accepted = inspect.signature(factory).parameters
     for name in chosen:
@@ -129,14 +142,35 @@ def _certify(options: argparse.Namespace) -> int:
         raise ValueError(f"--plot: expected a file that ends in one of {endings}, got {options.plot}")
     if options.plot is not None and options.plot == options.json:
         raise ValueError(f"--plot: expected another file than --json, got {options.plot}")
-    result = certify(factory(**chosen), cells=options.cells, degree=options.degree, progress=options.progress)
-    print(f"{options.problem}, {result.solution}")
+    result = _certified(factory(**chosen), options)
     print(result)
     if options.json is not None:
         result.to_json(options.json)
     if options.plot is not None:
         result.plot(options.plot)
     return 0
+
+
+def _certified(problem: Problem | StationaryProblem, options: argparse.Namespace) -> Estimate:
+    """The estimate, after a line about the solution."""
+    cells = options.cells
+    if isinstance(problem.domain, Domain):
+        if cells is not None:
+            raise ValueError(f"--cells: expected none, since {options.problem} has its mesh, got {cells}")
+    else:
+        cells = _CELLS if cells is None else cells
+    estimator = None if options.growth is None else MeshEstimator(growth=options.growth)
+    if isinstance(problem, StationaryProblem):
+        if options.plot is not None:
+            raise ValueError(f"--plot: expected none for a problem without time, got {options.plot}")
+        solution = solve_stationary(problem, cells=cells, degree=options.degree)
+        print(f"{options.problem}, {solution}")
+        return estimate(solution, estimator)
+    result = certify(
+        problem, cells=cells, degree=options.degree, estimator=estimator, progress=options.progress
+    )
+    print(f"{options.problem}, {result.solution}")
+    return result
 
 
 def _check_file(option: str, path: Path) -> None:
@@ -150,8 +184,8 @@ def _check_file(option: str, path: Path) -> None:
 
 
 def _problems(options: argparse.Namespace) -> int:
-    width = max(map(len, CATALOGUE))
-    for name, factory in CATALOGUE.items():
+    width = max(map(len, _PROBLEMS))
+    for name, factory in _PROBLEMS.items():
         lines = (inspect.getdoc(factory) or "").splitlines()
         print(f"{name:{width}}  {lines[0] if lines else ''}")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from threading import RLock
@@ -25,6 +26,7 @@ from stfem.semidiscretization import (
 )
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
+from stfem.stationary import StationarySolution
 from stfem.timestepping import Node, StepLimits, Stepper, integrate
 
 #: One for every scheme in use.
@@ -100,11 +102,11 @@ def solve(
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
     nodes = _stream(solution, progress)
     kept = tuple(nodes) if history else None
-    last = kept[-1] if kept else _last(nodes)
+    last = kept[-1] if kept else deque(nodes, maxlen=1).pop()
     return replace(solution, values=last.values, stored=kept)
 
 
-def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate:
+def estimate(solution: Solution | StationarySolution, estimator: Estimator | None = None) -> Estimate:
     """Guaranteed bound, enclosure and indicators for a solution (T2–T4).
 
     Estimates of one solution in several threads wait for each other: its scheme has one workspace.
@@ -112,7 +114,7 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
     Parameters
     ----------
     solution
-        From `solve`. Without a stored history its time stepping is repeated, node by node.
+        From `solve`, whose time stepping is repeated without a stored history, or `solve_stationary` (T5.3).
     estimator
         By default `SplitEstimator()` on a torus, `MeshEstimator()` on a `Box` or `Domain`.
 
@@ -123,6 +125,8 @@ def estimate(solution: Solution, estimator: Estimator | None = None) -> Estimate
     ValueError
         Where the repeated time stepping does not end at ``solution.values``.
     """
+    if isinstance(solution, StationarySolution):
+        return solution.estimate(estimator)
     if not isinstance(solution, Solution):
         raise TypeError(
             f"solution: expected a Solution, as solve(…) returns it, got {_named(solution)}; "
@@ -342,9 +346,3 @@ def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
     semi, final_time = solution.semidiscretization, solution.problem.final_time
     nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
     return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes
-
-
-def _last(nodes: Iterator[Node]) -> Node:
-    for node in nodes:
-        last = node
-    return last

@@ -147,6 +147,9 @@ class SmallDG:
     def _zero(self):
         return np.zeros((1, len(self.w), len(self.space.mesh.facets.boundary)))
 
+    def convective_rate(self, t, u, change):
+        return self.convective(t, change, True)
+
     def convective(self, t, u, rate):
         values = self.space.values(u, self.space.mesh.reference.quadrature(self.order)[0])
         cells = self.b[:, None, None, None] * values

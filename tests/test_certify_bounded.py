@@ -166,9 +166,10 @@ def test_what_is_not_covered_is_refused():
     torus = Problem(AdvectionDiffusion(1.0), Torus(1.0), 0.0, 1.0)
     with pytest.raises(stfem.UnsupportedDomainError, match="MeshEstimator: expected a problem on a Box"):
         stfem.certify(torus, cells=4, degree=1, estimator=MeshEstimator())
-    burgers = Problem(stfem.equations.Burgers(1), Box(0.0, 1.0, Dirichlet(0.0)), 0.0, 1.0)
-    with pytest.raises(TypeError, match="equation: expected a linear one, got Burgers"):
-        stfem.certify(burgers, cells=4, degree=1)
+    system = stfem.equations.DiffusivePSystem(0.1, 1, lower=0.85, upper=1.15)
+    gas = Problem(system, Box(0.0, 1.0, Dirichlet((1.0, 0.0))), (1.0, 0.0), 1.0)
+    with pytest.raises(TypeError, match="equation: expected a scalar one, got DiffusivePSystem"):
+        stfem.certify(gas, cells=4, degree=1)
     closed = Problem(AdvectionDiffusion(1.0, 0.1), Box(0.0, 1.0, stfem.TotalFlux(0.0)), 1.0, 1.0)
     with pytest.raises(ValueError, match="expected Dirichlet and Outflow, or Neumann"):
         stfem.certify(closed, cells=4, degree=1)

@@ -13,14 +13,14 @@ import pytest
 
 from stfem import cli
 from stfem.cli import main
-from stfem.problems import CATALOGUE
+from stfem.problems import BOUNDED, CATALOGUE, STATIONARY
 from stfem.provenance import versions
 
 
 def test_problems_lists_every_name(capsys):
     assert main(["problems"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(CATALOGUE)
+    assert [line.split()[0] for line in lines] == [*CATALOGUE, *BOUNDED, *STATIONARY]
     assert all(len(line.split()) > 3 for line in lines)
 
 
@@ -47,8 +47,33 @@ def test_certify_prints_the_bound_and_writes_files(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ["moving_front", "--dim", "1", "--cells", "8", "--degree", "1"],
+        ["rotating_pulse", "--degree", "1", "--final-time", "0.02"],
+        ["variable_coefficients", "--cells", "4", "--degree", "1", "--growth", "-1", "--final-time", "0.1"],
+        ["interior_layer", "--cells", "4", "--degree", "1", "--eps", "0"],
+        ["stationary_layer", "--cells", "4", "--degree", "1"],
+        ["rotating_corner", "--degree", "1"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_certify_on_domains_with_a_boundary_and_without_time(arguments, tmp_path, capsys):
+    path = tmp_path / "e.json"
+    assert main(["certify", *arguments, "--json", str(path)]) == 0
+    assert capsys.readouterr().out.startswith(f"{arguments[0]}, ")
+    record = json.loads(path.read_text())
+    assert record["bound"] >= record["error"] > 0.0
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["rotating_corner", "--cells", "3"], "--cells: expected none, since rotating_corner has its mesh"),
+        (["interior_layer", "--final-time", "1"], "interior_layer has no final_time"),
+        (["interior_layer", "--plot", "e.png"], "--plot: expected none for a problem without time"),
+        (["hemker_cylinder", "--eps", "1e-3"], "eps: expected a diffusion that the series can be summed for"),
+        (["variable_coefficients", "--cells", "4", "--degree", "1"], "growth: expected"),
         (["nothing"], "expected one of linear_advection_diffusion"),
         (["viscous_burgers", "--eps", "-1"], "got"),
         (["viscous_burgers", "--eps", "nan"], "eps: expected a diffusion from 0 to 1e+100, got nan"),
@@ -184,7 +209,9 @@ def test_demo_on_an_ascii_terminal(tmp_path, monkeypatch):
 
 def test_every_character_of_the_package_has_a_readable_form():
     """Of all strings that are no docstrings, and of those lines that `stfem problems` prints."""
-    printed = "".join(inspect.getdoc(factory).splitlines()[0] for factory in CATALOGUE.values())
+    printed = "".join(
+        inspect.getdoc(factory).splitlines()[0] for factory in (CATALOGUE | BOUNDED | STATIONARY).values()
+    )
     for path in Path(cli.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             for child in ast.iter_child_nodes(node):

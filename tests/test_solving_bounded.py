@@ -399,8 +399,32 @@ def test_equation_projection_has_its_limits():
             degree=1,
             initial_correction=stfem.Siac(),
         )
-    with pytest.raises(TypeError, match="equation: expected a linear one for EquationProjection"):
-        solve(Problem(Burgers(1), box, 0.0, 1.0), cells=4, degree=1, initial_correction=wrong)
+    gas = stfem.equations.DiffusivePSystem(0.1, 1, lower=0.85, upper=1.15)
+    tube = Problem(gas, Box(0.0, 1.0, Dirichlet((1.0, 0.0))), (1.0, 0.0), 1.0)
+    with pytest.raises(TypeError, match="equation: expected a scalar one for EquationProjection"):
+        solve(tube, cells=4, degree=1, initial_correction=wrong)
+
+
+@pytest.mark.parametrize("eps", [0.1, 1e-3])
+def test_equation_projection_of_a_nonlinear_law_meets_the_first_rate(eps):
+    problem = stfem.problems.nonlinear_wave(1, eps, 3)
+    rate = problem.exact.entries[0].time_derivative()
+    errors = []
+    for correction in (True, stfem.EquationProjection()):
+        solution = solve(
+            problem,
+            cells=16,
+            degree=2,
+            dt=0.05,
+            initial_correction=correction,
+            history=True,
+            stepper=ImplicitRungeKutta(RADAU5),
+        )
+        first = next(iter(solution.nodes()))
+        semi = solution.semidiscretization
+        change = semi.rhs_hyperbolic(0.0, first.values) + semi.rhs_parabolic(0.0, first.values)
+        errors.append(semi.space.norm_l2(change - semi.space.project([rate])))
+    assert errors[1] < 0.5 * errors[0]
 
 
 def test_other_estimators_are_refused_so_far():

@@ -1,16 +1,19 @@
-"""Triangles: right-hand sides, assembly and factorisation, against NGSolve and the forms of scikit-fem.
+"""Triangles: right-hand sides, matrices and bounds, against NGSolve, scikit-fem and the solution itself.
 
     python benchmarks/performance/meshes.py [--quick]
 
 Convection and Burgers of degree 1 to 3 in million unknowns per second; then, for degree 2, the matrix of an
 implicit step (interior penalty and upwind convection), assembled, factorised and solved with. NGSolve takes
-part where the package ngsolve is importable. Writes results/performance_meshes.json and .md.
+part where the package ngsolve is importable. Last the transient wave of `benchmarks/unstructured.py` in the
+steps that the scheme chooses: the cost of its bound over that of the solution. Writes
+results/performance_meshes.json and .md.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import timing  # sets the environment: before numpy
@@ -20,8 +23,11 @@ import skfem  # isort: skip
 import peer_skfem  # isort: skip
 import records  # isort: skip
 
+import stfem
 from stfem import Dirichlet, Domain, Problem
 from stfem.equations import AdvectionDiffusion, Burgers, Equation
+from stfem.problems import transient_wave
+from stfem.reconstruction.unstructured import MeshRule, TwoStage, TwoStageMixed, VertexPatches
 from stfem.semidiscretization import UnstructuredSemidiscretization
 
 try:
@@ -36,6 +42,16 @@ EQUATIONS: dict[str, Callable[[], Equation]] = {
 }
 #: Factor over NGSolve for right-hand sides of degree 2; parts of the times of others to assemble.
 TARGETS = {"right-hand side": 10.0, "NGSolve": 1 / 5, "scikit-fem": 1 / 8}
+#: Cost of a bound over that of the implicit solution: local default, sharp options.
+COSTS = {"patches": 1.0, "two-stage": 3.0, "ten iterations": 3.0, "mixed": 3.0}
+RULES: dict[str, MeshRule] = {
+    "patches": VertexPatches(),
+    "two-stage": TwoStage(),
+    "ten iterations": TwoStage(iterations=10),
+    "mixed": TwoStageMixed(),
+}
+#: Degree, cells per direction and final time of the runs with bounds.
+RUNS = ((1, 32, 0.5), (2, 16, 0.5), (1, 64, 0.5))
 _DEGREE, _SHIFT = 2, 1e-2
 
 
@@ -109,8 +125,37 @@ def matrices(cells: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _best(work: Callable[[], None]) -> float:
-    return min(timing.timed(work) for _ in range(3))
+def bounds(runs: Sequence[tuple[int, int, float]]) -> Iterator[dict[str, Any]]:
+    """One row per run: seconds of the solution, and the cost of bounds over it.
+
+    The better of two runs each. No exact solution is given: errors are not part of a bound.
+    """
+    for degree, cells, final_time in runs:
+        for eps in (1e-4, 1e-2):
+            wave = transient_wave(2, eps, final_time, mesh_of(cells).with_defaults())
+            problem = replace(wave, exact=None, exact_gradient=None)
+            solutions: list[stfem.Solution] = []
+            seconds = _best(
+                lambda p=problem, q=degree, s=solutions: s.append(stfem.solve(p, degree=q, history=True)), 2
+            )
+            row: dict[str, Any] = {
+                "degree": degree,
+                "n": cells,
+                "eps": eps,
+                "unknowns": solutions[0].semidiscretization.dofs,
+                "steps": solutions[0].steps,
+                "solution seconds": float(f"{seconds:.3g}"),
+            }
+            for name, rule in RULES.items():
+                estimator, found = stfem.MeshEstimator((rule,)), []
+                cost = _best(lambda s=solutions[0], e=estimator, f=found: f.append(stfem.estimate(s, e)), 2)
+                row[f"{name} / solution"] = round(cost / seconds, 2)
+                row[f"slabs, {name}"] = found[0].facts["slabs"]
+            yield row
+
+
+def _best(work: Callable[[], None], repeats: int = 3) -> float:
+    return min(timing.timed(work) for _ in range(repeats))
 
 
 def main() -> None:
@@ -120,9 +165,12 @@ def main() -> None:
     quick = parser.parse_args().quick
     cells = QUICK if quick else CELLS
     rates, times = list(right_hand_sides(cells, 0.0 if quick else 1.0)), list(matrices(cells))
+    estimates = list(bounds(((1, 4, 0.05),) if quick else RUNS))
     keys = dict.fromkeys(key for row in times for key in row)
     table = records.markdown(rates) + "\n\n"
-    table += records.markdown([{key: row.get(key) for key in keys} for row in times])
+    table += records.markdown([{key: row.get(key) for key in keys} for row in times]) + "\n\n"
+    shown = [{key: row[key] for key in row if not key.startswith("slabs")} for row in estimates]
+    table += records.markdown(shown)
     print(table)
     for row in rates:
         if row["degree"] == _DEGREE:
@@ -131,10 +179,13 @@ def main() -> None:
     for name in ("NGSolve", "scikit-fem"):
         got = times[0].get(f"part of {name}")
         print(f"assembly: {got} of {name} (target 1/{1 / TARGETS[name]:g})")
+    for name, most in COSTS.items():
+        worst = max(row[f"{name} / solution"] for row in estimates)
+        print(f"bound, {name}: at most {worst} of the solution (target {most:g})")
     records.write(
         timing.name("performance_meshes", quick),
         {"quick": quick, "threads": 1, "kernels": timing.kernels()},
-        [*rates, *times],
+        [*rates, *times, *estimates],
         table,
     )
 

@@ -1,12 +1,13 @@
 """Data of a problem: mesh-independent scalar fields with exact or remainder-bounded projections (T4.6)."""
 
 from stfem.data.approximated import Approximated
-from stfem.data.base import Data, Projection, RowProjection, Slab
+from stfem.data.base import Data, Projection, RowProjection, Separated, Slab
 from stfem.data.bernstein import PolynomialRange, polynomial_range
 from stfem.data.callables import CallableData, checked_function
 from stfem.data.constant import Constant
 from stfem.data.normalise import as_data
 from stfem.data.polynomial import Polynomial
+from stfem.data.ranges import data_range
 from stfem.data.trigonometric import Trigonometric, cosine, sine
 
 __all__ = [
@@ -18,11 +19,13 @@ __all__ = [
     "PolynomialRange",
     "Projection",
     "RowProjection",
+    "Separated",
     "Slab",
     "Trigonometric",
     "as_data",
     "checked_function",
     "cosine",
+    "data_range",
     "polynomial_range",
     "sine",
 ]

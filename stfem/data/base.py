@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stfem.meshes.grid import TensorGrid
 
-__all__ = ["Array", "Data", "Projection", "RowProjection", "Slab"]
+__all__ = ["Array", "Data", "Projection", "RowProjection", "Separated", "Slab"]
 
 Array = NDArray[np.float64]
 
@@ -81,6 +81,22 @@ class RowProjection:
     remainder_sup: float
 
 
+@dataclass(frozen=True)
+class Separated:
+    """f(x, t) = Σ_j a_j(t) s_j(x): what is done in space is done once.
+
+    Attributes
+    ----------
+    fields : tuple of Data
+        s_j, which do not depend on time.
+    factors : callable
+        t ↦ a_j(t), ``(len(fields),)``.
+    """
+
+    fields: tuple[Data, ...]
+    factors: Callable[[float], Array]
+
+
 class Data(ABC):
     """Scalar field f(x, t), independent of any mesh."""
 
@@ -142,6 +158,10 @@ class Data(ABC):
     def time_derivative(self) -> Data:
         """Partial derivative in time, where it is known exactly."""
         raise TypeError(f"{type(self).__name__}: time derivative is not known exactly")
+
+    def separated(self) -> Separated | None:
+        """The same as a sum of products of functions of time and of space; None where that is not known."""
+        return None if self.time_dependent else Separated((self,), lambda t: np.ones(1))
 
     def _points(self, x: ArrayLike) -> Array:
         points = np.asarray(x, dtype=np.float64)

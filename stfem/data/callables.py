@@ -12,7 +12,7 @@ from stfem.data.base import Array, Data, Projection, Slab
 from stfem.data.sampling import Rule, project_sampled
 from stfem.meshes.grid import TensorGrid
 
-__all__ = ["CallableData", "CheckedFunction", "check_arguments", "checked_function"]
+__all__ = ["CallableData", "CheckedFunction", "check_arguments", "checked_function", "takes"]
 
 _PROBE = (np.array([0.1137, 0.4621, 0.8753]), np.array([[0.0719, 0.3331, 0.9041], [0.2287, 0.5573, 0.6899]]))
 
@@ -30,21 +30,29 @@ def real_array(value: object, name: str) -> Array:
     return array.astype(np.float64)
 
 
+def takes(function: Callable[..., object], *arguments: str) -> bool:
+    """Whether a function can be called with so many arguments; True for those that do not tell."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some functions in C have none
+        return True
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
+
+
 def check_arguments(function: Callable[..., object], name: str, *arguments: str) -> None:
     """Raise TypeError unless a function takes so many arguments.
 
     Told before the first call: a TypeError within that is the function's own affair.
     """
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # some functions in C have none
-        return
-    try:
-        signature.bind(*arguments)
-    except TypeError:
+    if not takes(function, *arguments):
         raise TypeError(
-            f"{name}: expected a function of ({', '.join(arguments)}), got one of {signature}"
-        ) from None
+            f"{name}: expected a function of ({', '.join(arguments)}), got one of "
+            f"{inspect.signature(function)}"
+        )
 
 
 class CheckedFunction:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from stfem.data.base import Data
-from stfem.data.callables import CallableData, CheckedFunction, real_array
+from stfem.data.callables import CallableData, CheckedFunction, real_array, takes
 from stfem.data.constant import Constant
 
 __all__ = ["as_data"]
 
 
-def as_data(value: object, dim: int, components: int, name: str, with_time: bool = True) -> tuple[Data, ...]:
+def as_data(
+    value: object, dim: int, components: int, name: str, with_time: bool | None = True
+) -> tuple[Data, ...]:
     """One Data per component.
 
     Parameters
@@ -24,8 +26,8 @@ def as_data(value: object, dim: int, components: int, name: str, with_time: bool
         Number of space dimensions and of components.
     name : str
         What the data are called in messages.
-    with_time : bool
-        Whether callables take (x, t) or only (x).
+    with_time : bool, optional
+        Whether callables take (x, t) or only (x). With None both do, and those of x alone are steady.
 
     Returns
     -------
@@ -50,6 +52,8 @@ def as_data(value: object, dim: int, components: int, name: str, with_time: bool
             raise ValueError(f"{name}: expected {components} components, got {len(value)}")
         return tuple(as_data(v, dim, 1, n, with_time)[0] for v, n in zip(value, names, strict=True))
     if callable(value):
+        if with_time is None:
+            with_time = takes(value, "x", "t") or not takes(value, "x")
         function = CheckedFunction(value, dim, components, name, with_time)
         return tuple(CallableData(function, dim, n, with_time, i) for i, n in enumerate(names))
     numbers = real_array(value, name)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.data.base import Array, Data, Projection, Slab
+from stfem.data.base import Array, Data, Projection, Separated, Slab
 from stfem.data.bernstein import polynomial_range
 from stfem.data.constant import as_number
 from stfem.meshes.grid import TensorGrid
@@ -134,6 +134,11 @@ class Polynomial(Data):
 
     def time_derivative(self) -> Polynomial:
         return self._differentiated(self.dim)
+
+    def separated(self) -> Separated:
+        powers = np.arange(self.coefficients.shape[-1])
+        fields = tuple(Polynomial(self.coefficients[..., power], self.dim) for power in powers)
+        return Separated(fields, lambda t: np.asarray(float(t) ** powers))
 
     def _operand(self, other: object) -> Polynomial | None:
         if isinstance(other, Polynomial):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stfem.data import modes
-from stfem.data.base import Array, Data, Projection, RowProjection, Slab
+from stfem.data.base import Array, Data, Projection, RowProjection, Separated, Slab
 from stfem.data.constant import as_number
 from stfem.meshes.grid import TensorGrid
 
@@ -161,6 +161,20 @@ class Trigonometric(Data):
 
     def time_derivative(self) -> Trigonometric:
         return Trigonometric(self.wavevectors, self.frequencies, 1j * self.frequencies * self.amplitudes)
+
+    def separated(self) -> Separated:
+        # Re(c(t) exp(ik·x)) = Re c(t) cos(k·x) + Im c(t) cos(k·x + π/2)
+        waves = [
+            Trigonometric(k[None], np.zeros(1), np.array([phase]))
+            for phase in (1.0, 1.0j)
+            for k in self.wavevectors[self._starts]
+        ]
+
+        def factors(t: float) -> Array:
+            c = self._grouped((self.amplitudes * np.exp(1j * self.frequencies * t))[:, None])[:, 0]
+            return np.concatenate([c.real, c.imag])
+
+        return Separated(tuple(waves), factors)
 
     def _operand(self, other: object) -> Trigonometric | None:
         if isinstance(other, Trigonometric):

@@ -25,11 +25,12 @@ class AdvectionDiffusion(Equation):
     ----------
     velocity
         b: d numbers, `Data` or callables, one number if d = 1, or one callable ``b(x, t)`` with values
-        ``(d, …)``, which needs ``dim``.
+        ``(d, …)``, which needs ``dim``. A callable ``b(x)`` is steady: on meshes the scheme is then put
+        together once rather than at every stage.
     diffusion
         D: number or symmetric positive semi-definite matrix, length²/time.
     reaction
-        c: number, `Data` or callable ``c(x, t)``, 1/time.
+        c: number, `Data` or callable ``c(x, t)`` or ``c(x)``, 1/time.
     dim
         Space dimension where ``velocity`` does not tell.
     divergence
@@ -54,11 +55,13 @@ class AdvectionDiffusion(Equation):
         divergence: object = None,
     ) -> None:
         super().__init__(_dimension(velocity, dim), 1, diffusion, None, reaction)
-        self._velocity = as_data(velocity, self.dim, self.dim, "velocity")
+        self._velocity = as_data(velocity, self.dim, self.dim, "velocity", None)
         self._numbers = [b.value if isinstance(b, Constant) else None for b in self._velocity]
         self._kept: dict[tuple[int, int], Array] = {}
         #: ∇·b as it was given.
-        self.divergence = None if divergence is None else as_data(divergence, self.dim, 1, "divergence")[0]
+        self.divergence = (
+            None if divergence is None else as_data(divergence, self.dim, 1, "divergence", None)[0]
+        )
         if self.divergence is None:
             self._divergence = _divergence(self._velocity)
         else:

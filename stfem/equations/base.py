@@ -67,7 +67,7 @@ class Equation(ABC):
             self.subdomain_diffusion = parts
         else:
             self._diffusion = diffusion_matrix(diffusion, dim)
-        self.reaction: Data = as_data(reaction, dim, 1, "reaction")[0]
+        self.reaction: Data = as_data(reaction, dim, 1, "reaction", None)[0]
         self.diffused = diffused if diffused is not None else (1.0,) * components
         if len(self.diffused) != components or any(weight not in (0.0, 1.0) for weight in self.diffused):
             raise ValueError(f"diffused: expected {components} weights 0 or 1, got {self.diffused}")

@@ -20,6 +20,7 @@ __all__ = ["ScalarConservationLaw"]
 Function = Callable[[Array], Array]
 
 _PIECES = 4  # subintervals of the states, between which f_1'', f_2'', … need not be attained together
+_SPEED_PIECES = 8  # subintervals of the states for ranges of f'
 _SAMPLES = 65
 _MARGIN = 0.1
 
@@ -75,6 +76,7 @@ class ScalarConservationLaw(Equation):
             self.flux_degree = max(f.degree() for f in polynomial)
             self._derivative: list[Function] = [f.deriv(1) for f in polynomial]
             self._second: list[Function] = [f.deriv(2) for f in polynomial]
+            self._factors = _factors([f.deriv(2) for f in polynomial])
             self._sonic: list[tuple[float, ...] | None] = [_sonic(f.deriv(1)) for f in polynomial]
             return
         if derivative is None or second_derivative is None:
@@ -84,6 +86,7 @@ class ScalarConservationLaw(Equation):
             _functions(second_derivative, "second_derivative"),
         )
         self._same = self._same and len(second) == 1
+        self._factors = None
         self._derivative = _per_direction(first, self.dim, "derivative")
         self._second = _per_direction(second, self.dim, "second_derivative")
         self._sonic = _given_sonic(sonic_points, self.dim)
@@ -131,24 +134,49 @@ class ScalarConservationLaw(Equation):
 
     def _growth(self, lower: Array, upper: Array) -> Growth:
         low, high = (float(lower[0]), float(upper[0])) if self.stability.needs_range else (0.0, 0.0)
-        if not (np.isfinite([low, high]).all() and low <= high):
-            raise ValueError(f"growth: expected a finite range of states, got [{low}, {high}]")
+        corners = self.second_derivatives(low, high)
+        forms = tuple(GrowthForm(-corner[None], (), np.zeros(1)) for corner in corners)
+        return Growth(forms, assumption=self.unproved)
+
+    def second_derivatives(self, lower: float, upper: float) -> Array:
+        """Vectors ``(k, d)`` whose convex hull contains (f_1'', …, f_d'')(ξ) for all ξ in [lower, upper]."""
+        if not (np.isfinite([lower, upper]).all() and lower <= upper):
+            raise ValueError(f"growth: expected a finite range of states, got [{lower}, {upper}]")
+        if self._factors is not None:  # attained together, too
+            return np.multiply.outer(_range(self._second[0], lower, upper), self._factors)
         varying = sum(not isinstance(f, Polynomial) or f.degree() > 0 for f in self._second)
-        pieces = 1 if self._same or varying <= 1 or low == high else _PIECES
-        ends = np.linspace(low, high, pieces + 1)
+        pieces = 1 if self._same or varying <= 1 or lower == upper else _PIECES
         corners: set[tuple[float, ...]] = set()
-        for a, b in pairwise(ends):
+        for a, b in pairwise(np.linspace(lower, upper, pieces + 1)):
             if self._same:  # f_1'' = f_2'' = …: the extreme values are attained together
                 corners.update((value,) * self.dim for value in _range(self._second[0], a, b))
             else:
                 corners.update(product(*(_range(second, a, b) for second in self._second)))
-        forms = tuple(GrowthForm(-np.array([corner]), (), np.zeros(1)) for corner in sorted(corners))
+        return np.array(sorted(corners))
+
+    def normal_speeds(self, lower: float, upper: float, normals: Array) -> tuple[Array, Array]:
+        """Bounds of Σ_i n_i f_i'(ξ) from below and above over ξ in [lower, upper], for normals ``(d, …)``.
+
+        On pieces of the interval f' is its value in the middle, up to half the length times sup|n·f''|.
+        """
+        found = []
+        for a, b in pairwise(np.linspace(lower, upper, _SPEED_PIECES + 1)):
+            middle = np.full(1, 0.5 * (a + b))
+            slopes = np.array([float(first(middle)[0]) for first in self._derivative])
+            corners = self.second_derivatives(float(a), float(b))
+            change = 0.5 * (b - a) * np.abs(np.tensordot(corners, normals, 1)).max(axis=0)
+            speed = np.tensordot(slopes, normals, 1)
+            found.append((speed - change, speed + change))
+        return np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
+
+    @property
+    def unproved(self) -> str | None:
+        """Sentence about ranges of f'' that are not proved, None for polynomials."""
         if all(isinstance(f, Polynomial) for f in self._second):
-            return Growth(forms)
-        return Growth(
-            forms,
-            assumption=f"range of the second derivative of the flux taken from {_SAMPLES} samples and "
-            f"widened by {_MARGIN:.0%}, not proved",
+            return None
+        return (
+            f"range of the second derivative of the flux taken from {_SAMPLES} samples and "
+            f"widened by {_MARGIN:.0%}, not proved"
         )
 
 
@@ -171,6 +199,20 @@ def _range(second: Function, lower: float, upper: float) -> tuple[float, ...]:
     low, high = float(np.min(sampled)), float(np.max(sampled))
     margin = _MARGIN * (high - low)
     return (low - margin, high + margin) if high > low else (low,)
+
+
+def _factors(second: list[Polynomial]) -> Array | None:
+    """a_i with f_i'' = a_i f_1'', up to round-off of the coefficients; None where there are none."""
+    first = second[0].coef
+    largest = int(np.argmax(np.abs(first)))
+    if first[largest] == 0.0 or any(f.coef.shape != first.shape for f in second):
+        return None
+    factors = np.array([f.coef[largest] / first[largest] for f in second])
+    same = all(
+        np.all(np.abs(f.coef - a * first) <= 4e-16 * np.abs(f.coef))
+        for f, a in zip(second, factors, strict=True)
+    )
+    return factors if same else None
 
 
 def _functions(given: object, name: str) -> list[Function]:

@@ -4,6 +4,7 @@ from stfem.estimators.bound import BoundState
 from stfem.estimators.estimate import Estimate, plain
 from stfem.estimators.paper import PaperEstimator
 from stfem.estimators.split import SplitEstimator
+from stfem.estimators.stationary import stationary_estimate
 from stfem.estimators.unsplit import AllDualEstimator, AllL2Estimator
 from stfem.estimators.unstructured import MeshEstimator
 
@@ -16,4 +17,5 @@ __all__ = [
     "PaperEstimator",
     "SplitEstimator",
     "plain",
+    "stationary_estimate",
 ]

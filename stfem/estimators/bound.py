@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from stfem.estimators.bound_l1 import SlabL1, dual_bound
+from stfem.estimators.spending import Spending
 from stfem.residual import DissipativeRates, SlabNorms
 from stfem.spaces.stencil import Array
 
@@ -101,6 +103,23 @@ class BoundState:
         self._advance_l1(norms, reaction_growth)
         return choice
 
+    def moved(self, distance: float) -> BoundState:
+        """The state after û is replaced by another field at a distance in L²: √y⁺ ≤ √y⁻ + distance (T4.8).
+
+        y + 2θ_E∫‖D^{1/2}∇e‖² and the terms of T4.3 grow accordingly, y by 2z·distance + distance².
+        """
+        result = copy(self)
+        result._work = self._work + 2.0 * self.final * distance + distance**2
+        result.final += distance
+        result.bound = max(self.bound, result.final)
+        result.hyperbolic += distance
+        result._energy = self._energy + distance
+        in_l1 = float(np.sqrt(self.measure)) * distance
+        result.mean = self.mean + in_l1
+        # by duality only one û is known; plain, as L¹ contracts
+        result._slabs, result._l1, result._l1_conserved = [*self._slabs], self._l1 + in_l1, False
+        return result
+
     def _advance_l1(self, norms: SlabNorms, reaction_growth: float) -> None:
         size = norms.integral_l1(self.measure)
         self._l1 = float(_or_infinite(np.exp(reaction_growth * norms.duration) * (self._l1 + size)))
@@ -184,8 +203,9 @@ class BoundState:
         costs = 2.0 * choice.inside * alphas + DISSIPATED_WEIGHTS[:, None] * fluxes
         cheapest = np.append(choice.member_index, costs.argmin(axis=1))
         alpha = alphas[cheapest]
-        self._flux_total += fluxes[cheapest]
-        self._work += 2.0 * (growth * choice.inside * choice.inside + alpha * choice.inside)
+        # not in place: `moved` copies share their arrays
+        self._flux_total = self._flux_total + fluxes[cheapest]
+        self._work = self._work + 2.0 * (growth * choice.inside * choice.inside + alpha * choice.inside)
         return np.asarray(alpha)
 
     def _add_remainder(
@@ -198,7 +218,9 @@ class BoundState:
         inside = max(choice.inside for choice in choices) + added
         self.bound = max(self.bound, inside)
         # the supremum grows by `added`, and with it what the pieces cost
-        self._work += 2.0 * (remainder * inside + added * spent + growth * added * (2.0 * inside - added))
+        self._work = self._work + 2.0 * (
+            remainder * inside + added * spent + growth * added * (2.0 * inside - added)
+        )
         return Choice(
             choices[-1].member_index,
             choices[-1].member,
@@ -271,49 +293,6 @@ class BoundState:
 def _or_infinite(values: Array) -> Array:
     """0·∞, left by a factor that has overflowed, counts as ∞."""
     return np.where(np.isnan(values), np.inf, values)
-
-
-@dataclass(frozen=True, eq=False)
-class Spending:
-    """Ways to spend the dissipation on the pieces of a slab; their axes come before that of the splits.
-
-    Attributes
-    ----------
-    shares
-        What of it the dual norm of R_P cannot have.
-    exponents
-        m = ∫μ on every piece, ``(pieces, ways)``; on one, ``(ways,)``, after `on`.
-    alpha, beta
-        What every piece adds to α and β for the mean of the error.
-    """
-
-    shares: Array
-    exponents: Array
-    alpha: Array
-    beta: Array
-
-    def on(self, piece: int) -> Spending:
-        """Those of one piece."""
-        return replace(self, exponents=self.exponents[piece])
-
-    def joined(self, other: Spending) -> Spending:
-        """Both, one after the other."""
-        return Spending(
-            np.append(self.shares, other.shares),
-            np.hstack([self.exponents, other.exponents]),
-            np.append(self.alpha, other.alpha),
-            np.append(self.beta, other.beta),
-        )
-
-    def costs(self, alphas: Array, fluxes: Array) -> tuple[Array, Array, Array]:
-        """α, β and m for every way and split, of α and ∫p²/ε of the splits on a piece."""
-        left = 1.0 - self.shares[..., None]
-        # nothing to measure in the dual norm needs no dissipation
-        spent = np.divide(
-            fluxes, 2.0 * left, out=np.full((*self.shares.shape, len(fluxes)), np.inf), where=left > 0.0
-        )
-        beta = np.where(fluxes > 0.0, spent, 0.0) + self.beta[..., None]
-        return alphas + self.alpha[..., None], beta, self.exponents[..., None]
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,9 @@ class Estimate:
         (lower, upper) of ‖u(T) − u_h(T)‖_{L²} (T4.5).
     parts
         "initial" z_0, "hyperbolic" Σα, "parabolic" √Σβ, "temporal" (share of the time stepping inside the
-        hyperbolic part), "growth" (exponential factor).
+        hyperbolic part), "growth" (exponential factor). Without time a, p and, of the former, "algebraic".
     indicators_sq
-        Per cell ``(N_1, …, N_d)``; the sum is (Σα)² + Σβ (T4.7).
+        Per cell ``(N_1, …, N_d)``; the sum is (Σα)² + Σβ (T4.7), without time a²/κ + p²/θ (T5.3).
     guaranteed
         Whether every norm and supremum is exact or carries a proved remainder (T4.6); derived, never set.
     assumptions
@@ -50,8 +50,8 @@ class Estimate:
         True errors sup‖u − û‖, at T, in the energy norm, and ‖u(T) − u_h(T)‖; None without an exact solution.
         The supremum is the largest of samples, a few on every slab.
     history
-        Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ), "member" (λ),
-        "temporal", and the true "error" at the ends where it is known.
+        Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ as the bound has
+        it), "member" (λ), "temporal", and the true "error" at the ends where it is known.
     facts
         Numbers that describe the run: steps, slabs, degrees, cells, lengths of the domain, seconds, …;
         "error_factor" takes α, √β and z_0 of a system, norms of its entropy, to L² (T4); "signature" is that
@@ -97,7 +97,8 @@ class Estimate:
         """What `bound` consists of, shares that sum to 1 (T4.2); empty where the bound is 0.
 
         "initial", the residual in L² without ("space") and with only what interpolation in time adds
-        ("time"), the residual in the "dual" norm, "growth", and oscillation of data on the "boundary".
+        ("time"), the residual in the "dual" norm, "growth", oscillation of data on the "boundary", and the
+        "algebraic" error of a stationary solution.
         """
         return shares(self)
 

@@ -12,7 +12,7 @@ from stfem.spaces.stencil import Array
 if TYPE_CHECKING:
     from stfem.estimators.estimate import Estimate
 
-#: Parts, in the order of the rows of `contributions`, and how they are called.
+#: Parts, the first of them in the order of the rows of `contributions`, and how they are called.
 NAMES = {
     "initial": "initial error of the reconstruction",
     "space": "residual in space (L² norm)",
@@ -20,8 +20,11 @@ NAMES = {
     "dual": "residual in space (dual norm)",
     "growth": "growth factor",
     "boundary": "oscillation of boundary data",
+    "algebraic": "algebraic error of the solver",
 }
 _CONSTANTS = "constants of the stability estimate"
+#: Differences of this relative size are round-off.
+_ROUNDING = 1e-12
 #: Shares that a sentence mentions.
 _LEAST = 0.005
 #: A bound at T below this part of the largest one has a sentence of its own.
@@ -67,26 +70,41 @@ def shares(estimate: Estimate, final: bool = False) -> dict[str, float]:
 
     All of an infinite bound is growth.
     """
-    history = estimate.history
     if not np.isfinite(estimate.bound_final if final else estimate.bound):
         return {name: float(name == "growth") for name in NAMES}
-    if not {"alpha", "beta", "bound"} <= history.keys():
-        total = {key: np.array([estimate.parts.get(key, 0.0)]) for key in ("hyperbolic", "parabolic")}
-        history = {
-            "alpha": total["hyperbolic"],
-            "beta": total["parabolic"] ** 2,
-            "bound": np.array([estimate.bound_final]),
-            "temporal": np.array([estimate.parts.get("temporal", 0.0)]),
-        }
-    found = contributions(estimate.parts, history, float(estimate.facts.get("error_factor", 1.0)))
-    column = -1 if final else int(found.sum(axis=0).argmax())
+    sizes = _in_time(estimate, final) if len(estimate.history) else _without_time(estimate)
+    total = sum(sizes.values())
+    return {name: sizes.get(name, 0.0) / total for name in NAMES} if total > 0.0 else {}
+
+
+def _in_time(estimate: Estimate, final: bool) -> dict[str, float]:
+    """What the parts contribute to the largest bound over time, or at T."""
+    factor = float(estimate.facts.get("error_factor", 1.0))
+    found = contributions(estimate.parts, estimate.history, factor)
+    sizes = found[:, -1 if final else int(found.sum(axis=0).argmax())]
     # beyond the stability bounds there is what û misses of the data on the boundary
-    beyond = max(0.0, estimate.bound_final - float(found[:, -1].sum()))
-    sizes = np.append(found[:, column], beyond if beyond > 1e-12 * estimate.bound_final else 0.0)
-    total_size = float(sizes.sum())
-    if total_size == 0.0:
-        return {}
-    return dict(zip(NAMES, (float(size / total_size) for size in sizes), strict=True))
+    beyond = estimate.bound_final - float(found[:, -1].sum())
+    boundary = beyond if beyond > _ROUNDING * estimate.bound_final else 0.0
+    return dict(zip(NAMES, (*map(float, sizes), boundary), strict=False))
+
+
+def _without_time(estimate: Estimate) -> dict[str, float]:
+    """The same of a stationary bound: factor · (a + √(a² + κp²/θ))/(2κ), and of data on the boundary (T5.3).
+
+    What is not a/κ is of the dual norm, where that is there; the solver has the share ‖H(U) + P(U)‖ of a.
+    """
+    parts = estimate.parts
+    unamplified = estimate.bound / max(1.0, parts.get("growth", 1.0))
+    a = parts.get("hyperbolic", 0.0)
+    space = min(a / float(estimate.facts.get("kappa", 1.0)), unamplified)
+    solver = min(1.0, parts.get("algebraic", 0.0) / a) if a > 0.0 else 0.0
+    rest = "dual" if parts.get("parabolic", 0.0) > 0.0 else "boundary"
+    return {
+        "space": (1.0 - solver) * space,
+        "algebraic": solver * space,
+        rest: unamplified - space,
+        "growth": estimate.bound - unamplified,
+    }
 
 
 def explained(estimate: Estimate) -> str:
@@ -121,17 +139,27 @@ def _named(name: str, size: float, estimate: Estimate) -> str:
     amplified = 1.0 - 1.0 / max(estimate.parts.get("growth", 1.0), 1.0)
     if size <= amplified + _LEAST:
         return NAMES[name]
+    if estimate.facts.get("switches", 0):
+        return (
+            "changes of the reconstruction"
+            if amplified == 0.0
+            else f"{NAMES[name]} and changes of the reconstruction"
+        )
     return _CONSTANTS if amplified == 0.0 else f"{NAMES[name]} and {_CONSTANTS}"
 
 
 def _advice(name: str, estimate: Estimate) -> str:
     """What makes the part smaller."""
-    on_mesh = "way" in estimate.history
+    on_mesh = "way" in estimate.history or "kappa" in estimate.facts
     if name == "growth":
         if estimate.parts.get("growth", 1.0) <= 1.0 and np.isfinite(estimate.bound):
-            return "SplitEstimator has none"
+            return "one reconstruction, or SplitEstimator, has none"
         also = "" if estimate.bound_l1 is None else ", and bound_l1 has no such factor"
+        if not len(estimate.history):
+            return "the flow takes long to cross the domain: refine or raise the degree"
         return f"stability_factor(solution) estimates how much of it is real{also}"
+    if name == "algebraic":
+        return "solve more exactly (solver)"
     if name == "time":
         facts = estimate.facts
         every_step = facts.get("slabs") == facts.get("steps")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import lru_cache
 from math import ceil, factorial
+from typing import Protocol
 
 import numpy as np
 
 from stfem.data import Slab
-from stfem.reconstruction import BoundReconstruction, Hermite, ReconstructedSlab, combine
+from stfem.reconstruction import BoundReconstruction, ReconstructedSlab, combine
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
@@ -40,6 +41,26 @@ TOLERATED = 3.0
 SAFETY = 0.9
 
 
+class Graded(Hashable, Protocol):
+    """An interpolant in time."""
+
+    @property
+    def per_node(self) -> int:
+        """Data at every node: values, or values and rates."""
+
+    @property
+    def degree(self) -> int:
+        """Its polynomial degree."""
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+
+    @property
+    def look_back(self) -> int:
+        """How many of them lie before the start of the slab."""
+
+
 class NodeSelector:
     """Passes every K-th node on; K follows what `update` learns from the slabs.
 
@@ -62,7 +83,7 @@ class NodeSelector:
         nodes: Iterable[Node],
         spacing: int | None,
         target: float,
-        interpolant: Hermite,
+        interpolant: Graded,
         final_time: float,
     ) -> None:
         self._nodes, self._target, self._interpolant = nodes, target, interpolant
@@ -106,7 +127,15 @@ class NodeSelector:
         parts = min(ceil(steps / spacing - 1e-6), max(1, int(GROWTH * steps / self.spacing)))
         return ceil(steps / parts - 1e-6)
 
-    def update(self, slab: Slab, share: float, residual: float, rates: Array, growth: float = 0.0) -> None:
+    def update(
+        self,
+        slab: Slab,
+        share: float,
+        residual: float,
+        rates: Array,
+        growth: float = 0.0,
+        longest: float = np.inf,
+    ) -> None:
         """Choose K for later slabs from a measured one.
 
         The share of a wave grows like K^r: interpolation leaves κ (ωΔt)^r ‖∂_tU‖ of a frequency ω. What
@@ -124,23 +153,33 @@ class NodeSelector:
         rates
             Norms in L²(slab × Ω) of the first modes in time of the scheme's rate, lowest first; zeros where
             they are not known, and the share alone counts.
+        growth
+            2μ of the slab.
+        longest
+            Duration that no slab should exceed.
         """
-        steps = self._numbers[slab.stop] - self._numbers.pop(slab.start)
+        steps = self.steps_of(slab)
+        self._numbers.pop(slab.start)
         if self._fixed:
             return
         self.wanted = self._for_share(slab, steps, share, residual, rates)
+        self.wanted = max(1, int(min(self.wanted, steps * longest / slab.duration)))
         before, self._growth = self._growth, (slab.midpoint, growth)
         if before is not None and growth != before[1]:
             slope = abs(growth - before[1]) / (slab.midpoint - before[0])
             longest = 4.0 * EXPONENT / (slope * self._final_time)
             self.wanted = max(1, min(self.wanted, int(min(steps * longest / slab.duration, LARGEST * steps))))
 
+    def steps_of(self, slab: Slab) -> int:
+        """Time steps of a slab between two nodes passed on, `update` to come."""
+        return self._numbers[slab.stop] - self._numbers[slab.start]
+
     def _for_share(self, slab: Slab, steps: int, share: float, residual: float, rates: Array) -> int:
         """K that the errors of interpolation allow."""
         degree = self._interpolant.degree
         size, phase = float(np.linalg.norm(rates)), _phase(rates)
         told = size > 0.0 and residual > 0.0
-        expected = defect_factor(degree) * phase**degree * size / residual if told else share
+        expected = defect_factor(self._interpolant) * phase**degree * size / residual if told else share
         usual = int(steps * SAFETY * (self._target / share) ** (1.0 / degree)) if share > 0.0 else steps
         if expected <= EXCESS * share and share > TOLERATED * self._target:
             return self._against_excess(steps, share * residual / slab.duration**0.5, max(1, usual))
@@ -188,11 +227,15 @@ def _phase(rates: Array) -> float:
 
 
 @lru_cache(maxsize=16)
-def defect_factor(degree: int) -> float:
-    """κ: largest |dΠ/ds|/(r+1)! on the middle one of slabs of length 1, Π the squared node polynomial."""
-    nodes = (degree + 1) // 2
-    product = np.polynomial.Polynomial.fromroots(np.arange(nodes) - (nodes - 1) // 2) ** 2
-    return float(np.abs(product.deriv()(np.linspace(0.0, 1.0, 65))).max()) / factorial(degree + 1)
+def defect_factor(interpolant: Graded) -> float:
+    """κ: largest |dΠ/ds|/(r+1)! on a slab among others of length 1, Π the node polynomial of degree r + 1.
+
+    It has double zeros where values and rates are taken.
+    """
+    zeros = np.arange(interpolant.nodes) - interpolant.look_back
+    product = np.polynomial.Polynomial.fromroots(zeros) ** interpolant.per_node
+    slope = np.abs(product.deriv()(np.linspace(0.0, 1.0, 65))).max()
+    return float(slope) / factorial(interpolant.per_node * interpolant.nodes)
 
 
 def temporal_share(

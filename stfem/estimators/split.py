@@ -192,8 +192,10 @@ class _Run:
         reaction = self.problem.equation.reaction
         # scalar L¹ stability: only sup(−c)_+ can make the error grow (T4.4)
         reaction_growth = 0.0 if reaction.is_zero else _negative_part(reaction, slab, self.grid)
-        before = state.final
+        before, exponent = state.final, state.exponent
         choice = state.advance(norms, reaction_growth)
+        paid = state.exponent - exponent
+        growth = 2.0 * (paid if paid > 0.0 else min(choice.exponent, 0.0)) / norms.duration
         self.indicators.add(norms, choice)
         size = own.size(choice.member)
         share = (
@@ -212,7 +214,7 @@ class _Run:
                 factor * state.final,
                 choice.alpha,
                 choice.beta,
-                norms.growth,
+                growth,
                 choice.member,
                 share,
             )

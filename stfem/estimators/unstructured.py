@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import tee
 
@@ -11,6 +11,8 @@ import numpy as np
 from stfem.estimators.bound import BoundState, Choice
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
+from stfem.estimators.mesh_spacing import MeshSpacing
+from stfem.estimators.switching import cheapest, switch
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem, UnsupportedDomainError
 from stfem.problems.arguments import LARGEST, checked_number
@@ -25,7 +27,6 @@ from stfem.reconstruction.unstructured import (
     is_mesh_rule,
     mesh_slabs,
 )
-from stfem.residual import SlabNorms
 from stfem.residual.unstructured import MeshResidual, integrated_exactly
 from stfem.semidiscretization import AnySemidiscretization, UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
@@ -40,20 +41,23 @@ _ERROR_POINTS, _ERROR_ORDER = 5, 12
 
 @dataclass(frozen=True)
 class MeshEstimator:
-    """Bound for linear scalar problems on unstructured meshes (T3–T5).
+    """Bound for scalar problems on unstructured meshes, linear ones and conservation laws (T3–T5).
 
-    For Dirichlet conditions, outflow, and periodic sides. Of several reconstructions, which share the pass
-    over the nodes, the one with the smallest bound is returned.
+    For Dirichlet conditions, outflow, and periodic sides. Several reconstructions share the pass
+    over the nodes; at the end of every slab each may go on from the û of another, see
+    `stfem.estimators.switching`, and the smallest of their bounds is returned.
 
     Parameters
     ----------
     reconstructions
         Rules for û; `VertexPatches` by default. `TwoStage` is sharp for ε ≲ h², `TwoStageMixed` above.
     spacing
-        Time steps per slab.
+        Time steps per slab: a number, or None for the automatic choice.
+    temporal_share
+        Of what a slab adds to the bound, that the automatic spacing leaves to interpolation in time.
     growth
         2μ = sup(−∇·b − 2c) in 1/time, where it does not follow from constant data; `Estimate.assumptions`
-        then says so.
+        then says so. That of a nonlinear flux follows from û.
     lifted
         Names of outflow boundaries with given values whose layers the mesh does not resolve, see
         `OutflowLift`. True errors of û are then not computed, those of u_h are.
@@ -69,7 +73,8 @@ class MeshEstimator:
     """
 
     reconstructions: tuple[MeshRule, ...] = (VertexPatches(),)
-    spacing: int = 1
+    spacing: int | None = None
+    temporal_share: float = 0.03
     growth: float | None = None
     lifted: tuple[str, ...] = ()
     initial_error: float | None = None
@@ -86,10 +91,12 @@ class MeshEstimator:
         if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             raise TypeError(f"lifted: expected a tuple of names of boundaries, got {names!r}")
         steps: object = self.spacing
-        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
+        if steps is not None and (isinstance(steps, bool) or not isinstance(steps, (int, np.integer))):
             raise TypeError(f"spacing: expected a whole number of steps per slab, got {steps!r}")
-        if steps < 1:
+        if isinstance(steps, (int, np.integer)) and steps < 1:
             raise ValueError(f"spacing: expected at least 1 step per slab, got {steps}")
+        if not 0.0 < self.temporal_share < 1.0:
+            raise ValueError(f"temporal_share: expected a number in (0, 1), got {self.temporal_share}")
         if self.growth is not None:
             checked_number("growth", self.growth, "a growth rate 2μ", -LARGEST)
         if self.initial_error is not None:
@@ -111,37 +118,35 @@ class MeshEstimator:
                 f"MeshEstimator: expected a problem on a Box or Domain, got one on a {name}"
             )
         problem = semidiscretization.problem
-        streams = tee(every(nodes, self.spacing), len(self.reconstructions))
-        passes = []
-        for rule, stream in zip(self.reconstructions, streams, strict=True):
-            bound = rule.bind(semidiscretization, self.lifted)
-            lift = OutflowLift(problem, bound.target, self.lifted) if self.lifted else None
-            residual = MeshResidual(problem, bound, self.growth, lift=lift)
-            slabs = mesh_slabs(map(bound.at_node, stream), interpolant_of(bound, order))
-            passes.append((_Pass(problem, residual, lift, self.initial_error), slabs))
-        for slabs_now in zip(*(slabs for _, slabs in passes), strict=True):
-            for (one, _), slab in zip(passes, slabs_now, strict=True):
-                one.take(slab)
-        return min((one.result() for one, _ in passes), key=lambda estimate: estimate.bound)
+        bound = [rule.bind(semidiscretization, self.lifted) for rule in self.reconstructions]
+        interpolants = [interpolant_of(one, order) for one in bound]
+        selector = MeshSpacing(
+            semidiscretization, nodes, self.spacing, self.temporal_share, bound, interpolants
+        )
+        passes, slabs = [], []
+        for one, interpolant, stream in zip(bound, interpolants, tee(selector, len(bound)), strict=True):
+            lift = OutflowLift(problem, one.target, self.lifted) if self.lifted else None
+            residual = MeshResidual(problem, one, self.growth, lift=lift)
+            passes.append(MeshPass(problem, residual, lift, self.initial_error))
+            slabs.append(mesh_slabs(map(one.at_node, stream), interpolant))
+        decay_rate = poincare_rate(passes[0].residual)
+        for slabs_now in zip(*slabs, strict=True):
+            costs = [one.take(slab) for one, slab in zip(passes, slabs_now, strict=True)]
+            selector.update(slabs_now, costs, decay_rate)
+            if not self.lifted:
+                switch(passes)
+        return min((one.result() for one in passes), key=lambda estimate: estimate.bound)
 
 
 def interpolant_of(reconstruction: MeshReconstruction, order: int) -> TimeInterpolant:
-    """Interpolation in time for a time stepping of some order: Hermite where there are rates."""
+    """Interpolation in time for a time stepping of some order: Hermite where there are rates.
+
+    Stiff rates hold errors of the time stepping, on which Hermite interpolation depends more the longer slabs
+    are: without rates longer slabs are as sharp, and a node costs half.
+    """
     if reconstruction.per_node == 2:
         return Hermite.for_order(order, least=5)
-    return Lagrange(max(4, order))
-
-
-def every(nodes: Iterable[Node], spacing: int) -> Iterator[Node]:
-    """The first node, every K-th after it, and the last."""
-    skipped = None
-    for number, node in enumerate(nodes):
-        skipped = node
-        if number % spacing == 0:
-            yield node
-            skipped = None
-    if skipped is not None:
-        yield skipped
+    return Lagrange(max(6, order))
 
 
 def mesh_estimate(
@@ -158,7 +163,7 @@ def mesh_estimate(
     Parameters
     ----------
     problem
-        Scalar and linear.
+        Scalar.
     reconstruction, interpolant
         In space and in time.
     nodes
@@ -167,13 +172,13 @@ def mesh_estimate(
         As in `MeshEstimator`.
     """
     residual = MeshResidual(problem, reconstruction, growth, lift=lift)
-    one = _Pass(problem, residual, lift, initial_error)
+    one = MeshPass(problem, residual, lift, initial_error)
     for slab in mesh_slabs(map(reconstruction.at_node, nodes), interpolant):
         one.take(slab)
     return one.result()
 
 
-class _Pass:
+class MeshPass:
     """One pass over the slabs."""
 
     def __init__(
@@ -190,32 +195,37 @@ class _Pass:
         size = self.reconstruction.target.mesh.size
         self.hyperbolic, self.parabolic = np.zeros(size), np.zeros(size)
         # ‖z‖ of the oscillation of boundary data: at any time, at the end of the last slab
-        self._missed, self._missed_end = 0.0, 0.0
+        self.missed, self.missed_end = 0.0, 0.0
         self.errors = np.zeros(2)  # sup ‖e‖², ∫‖D^{1/2}∇e‖²
         self.last: MeshSlab | None = None
+        # passes that this one went on from
+        self.switched: list[MeshPass] = []
         target = self.reconstruction.target
         self._points, weights = target.mesh.reference.quadrature(2 * target.degree + _ERROR_ORDER)
         self._x = target.mesh.points(self._points)
         self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
 
-    def take(self, slab: MeshSlab) -> None:
-        """Advance the bound over one slab."""
+    def take(self, slab: MeshSlab) -> float:
+        """Advance the bound over one slab; what that adds to it, or its share of the run if that is more."""
         oscillation = self.residual.boundary.oscillation
-        start, self._missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
-        self._missed = max(self._missed, sup)
+        start, self.missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
+        self.missed = max(self.missed, sup)
         if self.state is None:
             initial = self._initial(slab.at(0.0, slab.state)) + start
             measure = float(self.reconstruction.target.mesh.cell_measures.sum())
             self.state = BoundState(
                 initial, initial * np.sqrt(measure), 0.0, poincare_rate(self.residual), measure, (0.0,)
             )
-        norms, way = cheapest(self.residual.norms(slab), self.state.final)
+        level = self.state.final
+        norms, way = cheapest(self.residual.norms(slab), level)
         choice = self.state.advance(norms, 0.0)
         self.hyperbolic += choice.alpha * cell_shares(norms.residual_sq)
         self.parabolic += choice.beta * cell_shares(norms.flux_sq)
         if self.problem.exact is not None and self._lift is None:
             self._true_errors(slab)
         self._keep(slab, choice, way)
+        added = choice.alpha + float(np.hypot(level, np.sqrt(choice.beta))) - level
+        return max(added, level * slab.time.duration / self.problem.final_time)
 
     def _initial(self, state: Array) -> float:
         """z_0."""
@@ -266,11 +276,12 @@ class _Pass:
         history = dict(zip(("time", "bound", "alpha", "beta", "way"), columns, strict=True))
         final, gap = last.at(1.0, last.state), self._gap(last)
         known = self.problem.exact is not None and self._lift is None
-        width = state.final + self._layer(final) + self._missed_end
+        width = state.final + self._layer(final) + self.missed_end
         if np.any(last.stop.node.values):
             width += self.residual.underflow
         flux = float(self.residual.missed_flux_sq)
-        unproved = self.residual.unproved
+        residuals = [entry.residual for entry in (self, *self.switched)]
+        unproved = tuple(dict.fromkeys(sentence for entry in residuals for sentence in entry.unproved))
         start, order = self.problem.initial[0], 2 * self.reconstruction.target.degree + _ERROR_ORDER
         if self._initial_error is not None:
             unproved = (*unproved, f"‖u_0 − û(0)‖ ≤ {self._initial_error:g} is an argument, not checked")
@@ -278,9 +289,9 @@ class _Pass:
             count = self._points.shape[1]
             unproved = (*unproved, f"initial value integrated with {count} points per cell")
         return Estimate(
-            bound=state.bound + self._missed,
-            bound_final=state.final + self._missed_end,
-            bound_energy=state.energy + float(np.sqrt(self._missed**2 + flux)),
+            bound=state.bound + self.missed,
+            bound_final=state.final + self.missed_end,
+            bound_energy=state.energy + float(np.sqrt(self.missed**2 + flux)),
             bound_l1=None,
             enclosure=(max(0.0, gap - width), gap + width),
             parts={
@@ -302,6 +313,7 @@ class _Pass:
             history=history,
             facts={
                 "slabs": len(self.rows),
+                "switches": len(self.switched),
                 "cells": self.reconstruction.target.mesh.size,
                 "degree": self.reconstruction.space.degree,
                 "degree_reconstruction": self.reconstruction.target.degree,
@@ -334,12 +346,3 @@ def poincare_rate(residual: MeshResidual) -> float:
     lengths = np.ptp(mesh.vertices, axis=1)[bounded]
     smallest = float(np.linalg.eigvalsh(np.moveaxis(residual.diffusion, -1, 0)).min())
     return (1.0 - 1e-12) * max(smallest, 0.0) * float(np.pi**2 * (1.0 / lengths**2).sum())
-
-
-def cheapest(norms: Sequence[SlabNorms], level: float) -> tuple[SlabNorms, int]:
-    """The way with the smallest α + √(z² + β) (T4.2), and its number."""
-    costs = [
-        entry.alpha(0.0) + float(np.hypot(level, np.sqrt(0.5 * entry.flux_total(0.0)))) for entry in norms
-    ]
-    best = int(np.argmin(costs))
-    return norms[best], best

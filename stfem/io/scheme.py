@@ -15,6 +15,7 @@ from stfem.io.levels import RecordedLevels
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem, Torus
 from stfem.problems.recipes import Recipe, describe
+from stfem.semidiscretization import Gmres
 from stfem.spaces.stencil import Array
 from stfem.timestepping import (
     AdditiveTableau,
@@ -39,8 +40,9 @@ RECIPES = {
     "interior penalty": Recipe.of(InteriorPenalty, "penalty"),
     "explicit stepper": Recipe.of(ExplicitRungeKutta, "tableau"),
     "implicit-explicit stepper": Recipe.of(ImplicitExplicitRungeKutta, "tableau"),
-    "fully implicit stepper": Recipe.of(ImplicitRungeKutta, "tableau"),
-    "diagonally implicit stepper": Recipe.of(DiagonallyImplicitRungeKutta, "tableau"),
+    "fully implicit stepper": Recipe.of(ImplicitRungeKutta, "tableau", "solver"),
+    "diagonally implicit stepper": Recipe.of(DiagonallyImplicitRungeKutta, "tableau", "solver"),
+    "gmres": Recipe.of(Gmres, "tolerance", "iterations", "restart", "fill", "drop", "warn"),
     "recorded levels": Recipe.of(RecordedLevels, "levels", "order"),
     "tableau": Recipe.of(ButcherTableau, "name", "a", "b", "order", "c", "embedded", "embedded_order"),
     "implicit tableau": Recipe.of(ImplicitTableau, "name", "a", "order"),

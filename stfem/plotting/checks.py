@@ -18,6 +18,16 @@ def check_estimate(given: object, name: str = "estimate") -> None:
         raise TypeError(f"{name}: expected an estimate, got a {type(given).__name__}")
 
 
+def check_history(given: object, name: str = "estimate") -> None:
+    """Raise TypeError for what is no estimate, ValueError for one without time."""
+    check_estimate(given, name)
+    if isinstance(given, Estimate) and "time" not in given.history:
+        raise ValueError(
+            f"{name}: expected one of a problem in time, got one without history, as stationary problems "
+            "have; plot_indicators shows where its parts are"
+        )
+
+
 def check_solution(given: object) -> None:
     """Raise TypeError for what is no solution."""
     if not isinstance(given, Solution):

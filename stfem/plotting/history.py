@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stfem.estimators import Estimate
-from stfem.plotting.checks import check_estimate, dimension_of
+from stfem.plotting.checks import check_history, dimension_of
 from stfem.plotting.parameter import is_spread
 from stfem.plotting.style import (
     BLACK,
@@ -69,7 +69,7 @@ def plot_bound(
         raise ValueError("estimates: expected an estimate, or some of them by name, got none")
     for name, given in named.items():
         by_name = isinstance(estimates, Mapping)
-        check_estimate(given, f"estimates[{name!r}]" if by_name else "estimates (one, or {name: estimate})")
+        check_history(given, f"estimates[{name!r}]" if by_name else "estimates (one, or {name: estimate})")
     columns = 2 if axes is None else 1
     axes = panel(axes)
     handles: list[Artist] = []
@@ -122,7 +122,7 @@ def plot_residual(estimate: Estimate, path: str | Path | None = None) -> Figure:
     matplotlib.figure.Figure
     """
     check_picture(path)
-    check_estimate(estimate)
+    check_history(estimate)
     history = estimate.history
     edges = np.concatenate([[0.0], history["time"]])
     figure = PaperFigure(height=3.6)
@@ -171,7 +171,7 @@ def plot_growth(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
         For an estimator that keeps no rates per slab.
     """
     check_picture(path)
-    check_estimate(estimate)
+    check_history(estimate)
     factor = growth_factor(estimate)
     axes = panel(axes)
     time = np.concatenate([[0.0], estimate.history["time"]])

@@ -11,7 +11,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from stfem.estimators import Estimate
-from stfem.plotting.checks import check_estimate, dimension_of
+from stfem.plotting.checks import check_history, dimension_of
 from stfem.plotting.history import finite_slabs, mark_infinite, true_errors
 from stfem.plotting.style import (
     BLACK,
@@ -59,7 +59,7 @@ def plot_estimate(estimate: Estimate, path: str | Path | None = None) -> Figure:
         For a path that no picture can be written to.
     """
     check_picture(path)
-    check_estimate(estimate)
+    check_history(estimate)
     time, parts = _times(estimate), bound_parts(estimate)
     figure = PaperFigure(height=4.6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -99,7 +99,7 @@ def plot_shares(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
     matplotlib.figure.Figure
     """
     check_picture(path)
-    check_estimate(estimate)
+    check_history(estimate)
     axes = panel(axes)
     areas = _draw_shares(axes, estimate)
     legend(axes, areas[::-1])

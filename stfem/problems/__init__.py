@@ -8,13 +8,14 @@ from stfem.problems.bounded_layers import (
     outflow_layer,
     rotating_pulse,
 )
+from stfem.problems.bounded_nonlinear import burgers_front, nonlinear_wave
 from stfem.problems.bounded_waves import (
     cellular_flow,
     robin_outflow,
     transient_wave,
     variable_coefficients,
 )
-from stfem.problems.catalogue import CATALOGUE
+from stfem.problems.catalogue import BOUNDED, CATALOGUE, STATIONARY
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Robin, TotalFlux
 from stfem.problems.domain import Region, Torus, UnsupportedDomainError
@@ -22,9 +23,18 @@ from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
 from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
 from stfem.problems.problem import Problem
+from stfem.problems.stationary import StationaryProblem
+from stfem.problems.stationary_layers import (
+    hemker_cylinder,
+    interior_layer,
+    rotating_corner,
+    stationary_layer,
+)
 
 __all__ = [
+    "BOUNDED",
     "CATALOGUE",
+    "STATIONARY",
     "Box",
     "Condition",
     "Dirichlet",
@@ -35,20 +45,27 @@ __all__ = [
     "Problem",
     "Region",
     "Robin",
+    "StationaryProblem",
     "TotalFlux",
     "Torus",
     "UnsupportedDomainError",
     "burgers_cole_hopf",
+    "burgers_front",
     "cellular_flow",
     "corner_layers",
     "diffusive_p_system",
+    "hemker_cylinder",
+    "interior_layer",
     "leaving_pulse",
     "linear_advection_diffusion",
     "moving_front",
+    "nonlinear_wave",
     "outflow_layer",
     "robin_outflow",
+    "rotating_corner",
     "rotating_pulse",
     "sheared_pulse",
+    "stationary_layer",
     "transient_wave",
     "variable_coefficients",
     "viscous_burgers",

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import skfem
 from scipy.special import erfc, erfcx
 
 from stfem.data import Polynomial
@@ -17,6 +16,7 @@ from stfem.problems.bounded import Domain
 from stfem.problems.conditions import Dirichlet, Neumann, Outflow
 from stfem.problems.manufactured import on_unit_cube
 from stfem.problems.problem import Problem
+from stfem.problems.shapes import l_shape
 
 __all__ = ["corner_layers", "leaving_pulse", "moving_front", "outflow_layer", "rotating_pulse"]
 
@@ -254,7 +254,7 @@ def rotating_pulse(
         return np.asarray(-2.0 / v * r * exact(x, t))
 
     velocity = (Polynomial([[0.0, -1.0]], dim=2), Polynomial([[0.0], [1.0]], dim=2))
-    covered = skfem.MeshTri.init_lshaped().refined(refinements) if mesh is None else mesh
+    covered = l_shape(refinements) if mesh is None else mesh
     equation = AdvectionDiffusion(velocity, eps)
     return Problem(
         equation,

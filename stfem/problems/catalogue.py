@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stfem.problems.bounded_layers import (
+    corner_layers,
+    leaving_pulse,
+    moving_front,
+    outflow_layer,
+    rotating_pulse,
+)
+from stfem.problems.bounded_waves import (
+    cellular_flow,
+    robin_outflow,
+    transient_wave,
+    variable_coefficients,
+)
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
 from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
 from stfem.problems.problem import Problem
+from stfem.problems.stationary import StationaryProblem
+from stfem.problems.stationary_layers import (
+    hemker_cylinder,
+    interior_layer,
+    rotating_corner,
+    stationary_layer,
+)
 
-__all__ = ["CATALOGUE"]
+__all__ = ["BOUNDED", "CATALOGUE", "STATIONARY"]
 
-#: Name -> factory with the arguments (dim), eps and final_time; burgers_cole_hopf is one-dimensional, without
-#: dim.
+#: Name -> factory of a problem on a torus with the arguments (dim), eps and final_time; burgers_cole_hopf is
+#: one-dimensional, without dim.
 CATALOGUE: dict[str, Callable[..., Problem]] = {
     factory.__name__: factory
     for factory in (
@@ -22,4 +42,26 @@ CATALOGUE: dict[str, Callable[..., Problem]] = {
         burgers_cole_hopf,
         sheared_pulse,
     )
+}
+
+#: The same on domains with a boundary; dim where there is a choice.
+BOUNDED: dict[str, Callable[..., Problem]] = {
+    factory.__name__: factory
+    for factory in (
+        transient_wave,
+        moving_front,
+        outflow_layer,
+        corner_layers,
+        leaving_pulse,
+        rotating_pulse,
+        variable_coefficients,
+        robin_outflow,
+        cellular_flow,
+    )
+}
+
+#: Name -> factory of a problem without time with the argument eps.
+STATIONARY: dict[str, Callable[..., StationaryProblem]] = {
+    factory.__name__: factory
+    for factory in (interior_layer, stationary_layer, rotating_corner, hemker_cylinder)
 }

@@ -18,7 +18,7 @@ class Condition:
     Attributes
     ----------
     g
-        The given value or flux.
+        The given value or flux: numbers, `Data` or callables of (x, t), or of x alone where it is steady.
     alpha
         Coefficient α of u in a flux condition.
     trace
@@ -37,11 +37,11 @@ class Condition:
 
     def data(self, dim: int, components: int, name: str) -> tuple[Data, ...]:
         """Return g checked, one `Data` per component."""
-        return as_data(self.g, dim, components, name)
+        return as_data(self.g, dim, components, name, None)
 
     def transfer(self, dim: int, name: str) -> Data:
         """Return α checked."""
-        return as_data(self.alpha, dim, 1, f"{name}, alpha")[0]
+        return as_data(self.alpha, dim, 1, f"{name}, alpha", None)[0]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""Norms of the residual of a slab on an unstructured mesh: scalar linear equations (T3, T5).
+"""Norms of the residual of a slab on an unstructured mesh: scalar equations (T3, T5).
 
-With S = ∂_tû + ∇·(bû) + cû − ∇·d̃ − g there are, for every candidate d̃, up to three ways to measure
+With S = ∂_tû + ∇·f(û) + cû − ∇·d̃ − g there are, for every candidate d̃, up to three ways to measure
 
     L:  R_H = S in L²,                           Φ = d̃ − D∇û,
-    F:  R_H = S + ∇·(h̃ − bû) in L²,               Φ = bû − h̃ + d̃ − D∇û,
+    F:  R_H = S + ∇·(h̃ − f(û)) in L²,             Φ = f(û) − h̃ + d̃ − D∇û,
     P:  R_H = cell means of S in L²,              p_K = ‖D^{-1/2}(d̃ − D∇û)‖_K + h_K ‖S − mean S‖_K/(π√λ_min),
 
 the last by the inequality of Payne and Weinberger on convex cells, λ_min that of D. All are valid on every
@@ -20,8 +20,11 @@ from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
-from stfem.residual.modal import ModalTerms, SourceModes
+from stfem.residual.mesh_growth import MeshGrowth
+from stfem.residual.modal import ModalTerms
 from stfem.residual.norms import UNDERFLOW, SlabNorms
+from stfem.residual.source import SourceModes
+from stfem.residual.transport import ConvectionModes, Transport, flux_degree
 from stfem.residual.ways import Terms, Way, lower_root, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
@@ -31,24 +34,26 @@ __all__ = ["MeshResidual", "Way"]
 _UNIT_ROUNDOFF = 2.0**-53
 #: Polynomial degree in space and number of points in time that the quadrature has for data beyond û.
 _DATA_ORDER, _DATA_POINTS = 6, 2
+#: Order up to which sources that are polynomials are followed by the quadrature.
+_LARGEST_ORDER = 24
 
 
 class MeshResidual:
     """Norms of the split residual on slabs, every way to measure at once.
 
-    On affine cells with constant b and c squares are sums of squares of modes; what the source has beyond
-    them is integrated with rules that are exact for polynomials up to the degree they have to spare.
-    Elsewhere all is integrated with these rules. Whatever may carry a quadrature error is named by
-    `unproved`.
+    On affine cells with constant b and c, or f = f(u), squares are sums of squares of modes; what the source
+    and a nonlinear flux have beyond them is integrated with rules that are exact for f(û) and for polynomials
+    up to the degree they have to spare. Elsewhere all is integrated with these rules. Whatever may carry a
+    quadrature error is named by `unproved`.
 
     Parameters
     ----------
     problem
-        Scalar and linear, on a mesh; D = 0 or positive definite.
+        Scalar, linear or a `ScalarConservationLaw`, on a mesh; D = 0 or positive definite.
     reconstruction
         Where û and the fluxes come from.
     growth
-        2μ = sup(−∇·b − 2c), 1/time; needed where it does not follow from constant data.
+        2μ = sup(−∇·b − 2c), 1/time, of a linear equation where it does not follow from constant data.
     order
         Polynomial degree that the quadrature in space integrates exactly.
     lift
@@ -69,16 +74,16 @@ class MeshResidual:
         lift: OutflowLift | None = None,
     ) -> None:
         equation = problem.equation
-        if not equation.linear or equation.components != 1:
-            raise ValueError(f"equation: expected a scalar linear one, got {equation!r}")
+        if equation.components != 1:
+            raise ValueError(f"equation: expected a scalar one, got {equation!r}")
         self.problem, self.reconstruction = problem, reconstruction
         self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
         mesh, target = reconstruction.target.mesh, reconstruction.target
         self.diffusion = cell_diffusion(equation, mesh)
+        self._nonlinear = None if equation.linear else MeshGrowth(problem, reconstruction)
         self._growth, self._growth_given = self._growth_rate(growth)
         self._smallest, self._root = _inverted(self.diffusion)
-        extra = 0 if mesh.affine else mesh.dim
-        chosen = 2 * target.degree + _DATA_ORDER + extra if order is None else order
+        chosen = self._quadrature_order() if order is None else order
         self.order = chosen
         self.points, weights = mesh.reference.quadrature(chosen)
         self.x = mesh.points(self.points)
@@ -88,14 +93,22 @@ class MeshResidual:
         self.ways = tuple(self._possible_ways())
         #: ∫‖D^{1/2}∇z‖² so far, z the lifted oscillation of the boundary data.
         self.missed_flux_sq = 0.0
-        data = (*equation.velocity, equation.reaction)
-        constant = mesh.affine and all(entry.constant for entry in data)
+        self._transport = Transport(equation, self.x)
+        constant = mesh.affine and self._transport.constant
         self.modal = ModalTerms(equation, reconstruction, self.diffusion) if constant else None
         self._source_modes = SourceModes(problem.source[0], target, chosen, _DATA_POINTS)
+        self._convection_modes: ConvectionModes | None = None
+        if self.modal is not None and not equation.linear:
+            root = self.modal.root if any(way.convective for way in self.ways) else None
+            self._convection_modes = ConvectionModes(equation, target, root)
 
     def _growth_rate(self, given: float | None) -> tuple[float, bool]:
         """2μ, and whether it rests on the word of the caller alone."""
         equation = self.problem.equation
+        if not equation.linear:
+            if given is not None:
+                raise ValueError(f"growth: expected None, it follows from û for {equation!r}, got {given:g}")
+            return 0.0, False
         if equation.velocity_divergence or not equation.reaction.constant:
             if given is None:
                 raise ValueError(
@@ -107,6 +120,23 @@ class MeshResidual:
         if given is not None and given < known:
             raise ValueError(f"growth: expected at least 2μ = −2c = {known:g}, got {given:g}")
         return (known if given is None else given), False
+
+    def _quadrature_order(self) -> int:
+        """Exact for a source that is a polynomial of no large degree; without modes for f(û), too."""
+        mesh, equation, source = (
+            self.reconstruction.target.mesh,
+            self.problem.equation,
+            self.problem.source[0],
+        )
+        degree, extra = self.reconstruction.target.degree, 0 if mesh.affine else mesh.dim
+        order = 2 * degree + _DATA_ORDER
+        if not equation.linear:
+            order = max(order, 0 if mesh.affine else 2 * flux_degree(equation) * degree)
+            if isinstance(source, Polynomial):
+                order = max(
+                    order, min(2 * sum(n - 1 for n in source.coefficients.shape[:-1]), _LARGEST_ORDER)
+                )
+        return order + extra
 
     def _possible_ways(self) -> list[Way]:
         reconstruction, mesh = self.reconstruction, self.reconstruction.target.mesh
@@ -131,6 +161,10 @@ class MeshResidual:
     def unproved(self) -> tuple[str, ...]:
         """Sentences on integrals that are not proved to be exact, and on numbers that were given."""
         sentences, count = list(self.boundary.unproved), self.points.shape[1]
+        if self._nonlinear is not None:
+            sentences.extend(self._nonlinear.unproved)
+            if self.problem.equation.flux_degree is None:
+                sentences.append(f"the flux is not polynomial: integrated with {count} points per cell")
         if self._growth_given:
             sentences.append(f"2μ = {self._growth:g} is an argument, and was not checked")
         if not self.reconstruction.target.mesh.affine:
@@ -144,19 +178,26 @@ class MeshResidual:
     def norms(self, slab: MeshSlab) -> tuple[SlabNorms, ...]:
         """Norms on a slab in the order of `ways`."""
         self.boundary.look(slab)
+        oscillation, growth, frozen = self.boundary.oscillation, self._growth, None
+        if self._nonlinear is not None:
+            missed = None if oscillation is None else oscillation.suprema(slab)
+            growth = self._nonlinear.rate(slab, missed)
+            frozen = None if missed is None else self._nonlinear.frozen(slab, missed)
         totals, sizes = self._by_points(slab) if self.modal is None else self._by_modes(slab, self.modal)
         remainder = self._round_off(slab, sizes)
         pairs = [self._pair(way, total) for way, total in zip(self.ways, totals, strict=True)]
-        for extra in (self._lift, self.boundary.oscillation):
-            if extra is not None:
-                residual, flux = extra.added(slab)
-                pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
-                self.missed_flux_sq += 0.0 if extra is self._lift else float(flux.sum())
-        return tuple(self._slab_norms(slab, *pair, remainder) for pair in pairs)
+        added = [] if self._lift is None else [self._lift.added(slab)]
+        if oscillation is not None:
+            added.append(oscillation.added(slab, frozen))
+            self.missed_flux_sq += float(added[-1][1].sum())
+        for residual, flux in added:
+            pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
+        return tuple(self._slab_norms(slab, *pair, remainder, growth) for pair in pairs)
 
     def _by_points(self, slab: MeshSlab) -> tuple[Array, float]:
         """Squares of every way ``(ways, 3, C)``, and ∫ of the norms of what is added up."""
-        times, weights = gauss(slab.time.degree + 1 + _DATA_POINTS)
+        degree = slab.time.degree
+        times, weights = gauss(max(flux_degree(self.problem.equation) * degree, degree + _DATA_POINTS) + 1)
         totals = np.zeros((len(self.ways), 3, self.reconstruction.target.mesh.size))
         sizes = 0.0
         for s, weight in zip(times, weights * slab.time.duration, strict=True):
@@ -166,13 +207,20 @@ class MeshResidual:
         return totals, sizes
 
     def _by_modes(self, slab: MeshSlab, modal: ModalTerms) -> tuple[Array, float]:
-        modes, left_out, of_means = self._source_modes.of(slab.time)
-        terms = modal.of(slab, modes)
+        source, left_source, of_means = self._source_modes.of(slab.time)
+        convection = None if self._convection_modes is None else self._convection_modes.of(slab)
+        left = left_source
+        if convection is not None:
+            left = (np.sqrt(left) + np.sqrt(convection.left)) ** 2
+            of_means = (np.sqrt(of_means) + np.sqrt(convection.of_means)) ** 2
+        terms = modal.of(slab, source, convection)
         totals = squares(self.ways, terms, modal)
-        # what the modes of g leave out is orthogonal to the rest
+        # what the modes of g and f(û) leave out is orthogonal to the rest
         for way, total in zip(self.ways, totals, strict=True):
+            left_out = left_source if way.convective else left
             total[0] += of_means if way.means else left_out
-            total[2] += np.maximum(left_out - of_means, 0.0)
+            total[1] += convection.left_flux if convection is not None and way.convective else 0.0
+            total[2] += left_out if convection is not None else np.maximum(left_out - of_means, 0.0)
         root = float(np.sqrt(slab.time.duration))
         return totals, root * sum(float(np.sqrt(modal.square(term).sum())) for term in terms.added)
 
@@ -185,7 +233,9 @@ class MeshResidual:
             flux = (np.sqrt(flux) + factor * np.sqrt(fluctuation)) ** 2
         return residual, flux
 
-    def _slab_norms(self, slab: MeshSlab, residual: Array, flux: Array, remainder: float) -> SlabNorms:
+    def _slab_norms(
+        self, slab: MeshSlab, residual: Array, flux: Array, remainder: float, growth: float
+    ) -> SlabNorms:
         zeros = np.zeros_like(residual)
         return SlabNorms(
             slab.time.start,
@@ -197,7 +247,7 @@ class MeshResidual:
             zeros[None],
             remainder,
             0.0,
-            self._growth,
+            growth,
         )
 
     def _terms(self, slab: MeshSlab, s: float) -> Terms:
@@ -208,14 +258,14 @@ class MeshResidual:
         slopes = reconstruction.target.gradients(state, points)[:, 0]
         t = slab.time.start + s * slab.time.duration
         rate = reconstruction.target.values(slab.at(s, slab.rate), points)[0]
-        transport, rest = self._transport(values, slopes, t), self._source(values, t)
+        transport, rest = self._transport.divergence(values, slopes, t), self._source(values, t)
         added = [rate, transport, *rest]
         scalar = np.sum(added, axis=0)
         with_flux, gap = scalar, np.zeros_like(slopes)
         if slab.convective is not None and reconstruction.convective_space is not None:
             space, local = reconstruction.convective_space, slab.at(s, slab.convective)
             with_flux = scalar - transport + space.divergence(local, points)[0]
-            gap = self._velocity(t) * values - space.values(local, points)[:, 0]
+            gap = self._transport.flux(values, t) - space.values(local, points)[:, 0]
         diffused = np.einsum("ijc,jqc->iqc", self.diffusion, slopes)
         divergences, defects = [], []
         for space, modes in zip(reconstruction.diffusive_spaces, slab.diffusive, strict=True):
@@ -237,19 +287,6 @@ class MeshResidual:
         """∫_K (f − mean of f)², ``(C,)``."""
         mean = self._integral(field) / self.reconstruction.target.mesh.cell_measures
         return self._integral((field - mean) ** 2)
-
-    def _velocity(self, t: float) -> Array:
-        """Return b ``(d, Q, C)`` at the points; one point and cell where it is constant."""
-        constant = all(b.constant for b in self.problem.equation.velocity)
-        x = self.x[:, :1, :1] if constant else self.x
-        return np.stack([b(x, t) for b in self.problem.equation.velocity])
-
-    def _transport(self, values: Array, slopes: Array, t: float) -> Array:
-        """∇·(bû)."""
-        result = (self._velocity(t) * slopes).sum(axis=0)
-        for divergence in self.problem.equation.velocity_divergence:
-            result += divergence(self.x, t) * values
-        return np.asarray(result)
 
     def _source(self, values: Array, t: float) -> list[Array]:
         """Terms cû and −g where they are not zero."""

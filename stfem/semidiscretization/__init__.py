@@ -9,17 +9,29 @@ from stfem.semidiscretization.dg import Semidiscretization
 from stfem.semidiscretization.diffusion import Diffusion
 from stfem.semidiscretization.unstructured import (
     EquationProjection,
+    Factorisation,
+    Gmres,
+    LinearSolver,
     SolveError,
+    SteadyState,
+    UnfinishedSolveWarning,
     UnstructuredSemidiscretization,
+    steady_state,
 )
 
 __all__ = [
     "AnySemidiscretization",
     "Diffusion",
     "EquationProjection",
+    "Factorisation",
+    "Gmres",
+    "LinearSolver",
     "Semidiscretization",
     "SolveError",
+    "SteadyState",
+    "UnfinishedSolveWarning",
     "UnstructuredSemidiscretization",
     "on_torus",
     "semidiscretize",
+    "steady_state",
 ]

@@ -83,6 +83,21 @@ def blocks(cells: Sequence[int], values: int) -> list[Block]:
     ]
 
 
+def slices(count: int, values: int) -> list[slice]:
+    """Split ``count`` cells or facets in a row into parts whose work arrays fit the cache.
+
+    Parameters
+    ----------
+    count
+        How many there are.
+    values
+        Numbers of each in the work arrays.
+    """
+    parts = max(1, min(count, -(-8 * count * values // CACHE)))
+    bounds = [count * k // parts for k in range(parts + 1)]
+    return [slice(*ends) for ends in pairwise(bounds)]
+
+
 class Workspaces(Generic[W]):
     """Work arrays by number of components and of cells, made when first asked for and kept."""
 

@@ -7,9 +7,9 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from stfem.semidiscretization import SolveError
+from stfem.semidiscretization import LinearSolver, SolveError
 from stfem.timestepping.radau import ImplicitTableau
-from stfem.timestepping.stepper import ODE, Array, ImplicitODE, Writing
+from stfem.timestepping.stepper import ODE, Array, ImplicitODE, Jacobian, Number, Writing
 from stfem.timestepping.tableau import ButcherTableau
 
 __all__ = ["DiagonallyImplicitRungeKutta", "ImplicitRungeKutta"]
@@ -73,12 +73,13 @@ class ImplicitRungeKutta:
     Parameters
     ----------
     tableau : coefficients with distinct eigenvalues, such as `RADAU5`.
+    solver : how linear systems are solved, such as `stfem.Gmres()`; by a direct factorisation by default.
     """
 
     implicit = True
 
-    def __init__(self, tableau: ImplicitTableau) -> None:
-        self.tableau = tableau
+    def __init__(self, tableau: ImplicitTableau, solver: LinearSolver | None = None) -> None:
+        self.tableau, self.solver = tableau, solver
         values, vectors = np.linalg.eig(tableau.a)
         inverse = np.linalg.inv(vectors)
         # (eigenvalue, column of T, row of T^{-1}); a pair counts twice
@@ -113,9 +114,10 @@ class ImplicitRungeKutta:
                 for value, column, row in self._modes:
                     part = np.tensordot(row, right, axes=1)
                     if value.imag == 0.0:
-                        solved = jacobian.solve(np.ascontiguousarray(part.real), dt * value.real)
+                        real = np.ascontiguousarray(part.real)
+                        solved = solved_shifted(jacobian, real, dt * value.real, self.solver)
                     else:
-                        solved = jacobian.solve(part, dt * value)
+                        solved = solved_shifted(jacobian, part, dt * value, self.solver)
                     result += np.multiply.outer(column, solved).real
                 return result
 
@@ -125,7 +127,7 @@ class ImplicitRungeKutta:
         return np.asarray(u + z[-1])
 
     def __repr__(self) -> str:
-        return f"ImplicitRungeKutta({self.tableau.name})"
+        return f"ImplicitRungeKutta({self.tableau.name}{solved_by(self.solver)})"
 
 
 class DiagonallyImplicitRungeKutta:
@@ -137,6 +139,7 @@ class DiagonallyImplicitRungeKutta:
     Parameters
     ----------
     tableau : implicit and stiffly accurate.
+    solver : as for `ImplicitRungeKutta`.
 
     Raises
     ------
@@ -146,10 +149,10 @@ class DiagonallyImplicitRungeKutta:
 
     implicit = True
 
-    def __init__(self, tableau: ButcherTableau) -> None:
+    def __init__(self, tableau: ButcherTableau, solver: LinearSolver | None = None) -> None:
         if tableau.explicit or not tableau.stiffly_accurate:
             raise ValueError(f"expected an implicit, stiffly accurate tableau, got {tableau}")
-        self.tableau = tableau
+        self.tableau, self.solver = tableau, solver
         self._a = np.array(tableau.a, dtype=float)
         self._c = np.array(tableau.c, dtype=float)
 
@@ -166,7 +169,7 @@ class DiagonallyImplicitRungeKutta:
 
         def linearise(z: Array) -> Solver:
             jacobian = known.linearise(t + 0.5 * dt, z)
-            return lambda left: jacobian.solve(left, shift)
+            return lambda left: solved_shifted(jacobian, left, shift, self.solver)
 
         rates, value, solve = [rate], u, linearise(u)
         for i in range(1, self.tableau.stages):
@@ -183,7 +186,17 @@ class DiagonallyImplicitRungeKutta:
         return value
 
     def __repr__(self) -> str:
-        return f"DiagonallyImplicitRungeKutta({self.tableau.name})"
+        return f"DiagonallyImplicitRungeKutta({self.tableau.name}{solved_by(self.solver)})"
+
+
+def solved_shifted(jacobian: Jacobian, rhs: Number, shift: complex, solver: LinearSolver | None) -> Number:
+    """x with (I − shift·J) x = rhs; a user's own Jacobian need not know of solvers."""
+    return jacobian.solve(rhs, shift) if solver is None else jacobian.solve(rhs, shift, solver)
+
+
+def solved_by(solver: LinearSolver | None) -> str:
+    """A solver among the arguments of a stepper."""
+    return "" if solver is None else f", {solver!r}"
 
 
 def implicit_ode(ode: ODE) -> ImplicitODE:

@@ -7,6 +7,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.semidiscretization import LinearSolver
+
 Array = NDArray[np.float64]
 #: Real or complex arrays.
 Number = NDArray[Any]
@@ -65,8 +67,8 @@ class DrivenODE(ODE, Protocol):
 class Jacobian(Protocol):
     """J = dF/du at one state."""
 
-    def solve(self, rhs: Number, shift: complex, /) -> Number:
-        """Return x with (I − shift · J) x = rhs."""
+    def solve(self, rhs: Number, shift: complex, solver: LinearSolver | None = None, /) -> Number:
+        """Return x with (I − shift · J) x = rhs, by ``solver`` where there is one."""
 
 
 class ImplicitODE(ODE, Protocol):

@@ -114,6 +114,24 @@ def test_exact_where_only_one_part_acts():
     assert decaying.bound == 0.3
 
 
+@pytest.mark.parametrize("dissipation", [None, 0.01, 0.3])
+def test_another_reconstruction_at_a_distance(dissipation):
+    """√y jumps by up to the distance between two slabs (T4.8)."""
+    first, second = CASES["both"]
+    before = state(0.3)
+    run(before, [first])
+    ends, supremum, work = worst_path(0.3, [first], dissipation=dissipation)
+    after = before.moved(0.2)
+    assert (before.final, before.bound) == pytest.approx((after.final - 0.2, after.bound - 0.2))
+    run(after, [second])
+    later, more, added = worst_path(ends[0] + 0.2, [second], dissipation=dissipation)
+    assert after.final >= later[0] * (1.0 - 1e-6)
+    assert after.bound >= max(supremum, more) * (1.0 - 1e-6)
+    assert after.energy >= math.sqrt(max(supremum, more) ** 2 + work + added) * (1.0 - 1e-6)
+    still = before.moved(0.0)
+    assert (still.final, still.bound, still.energy) == (before.final, before.bound, before.energy)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_poincare_variant(seed):
     """With λ₁ > 0 the bound holds for every admissible dissipation, the mean included."""

@@ -8,7 +8,7 @@ import stfem
 from stfem.data import Polynomial
 from stfem.estimators.unstructured import mesh_estimate
 from stfem.problems import Problem
-from stfem.reconstruction import Hermite
+from stfem.reconstruction import Hermite, Lagrange
 from stfem.reconstruction.unstructured import LocalReconstruction, mesh_slabs, vertex_patches
 from stfem.reconstruction.unstructured.oscillation import BoundaryOscillation
 from stfem.residual.unstructured import MeshResidual
@@ -89,7 +89,7 @@ def test_size_falls_with_the_mesh():
         solution = stfem.solve(problem, degree=1, history=True, dt=0.05)
         bound = stfem.reconstruction.VertexPatches().bind(solution.semidiscretization)
         residual = MeshResidual(problem, bound)
-        slab = next(mesh_slabs(map(bound.at_node, solution.nodes()), Hermite(3)))
+        slab = next(mesh_slabs(map(bound.at_node, solution.nodes()), Lagrange(2)))
         sizes.append(residual.boundary.oscillation.sizes(slab)[0])
     assert 3.2 < np.log2(sizes[0] / sizes[1]) < 4.3
 

@@ -7,7 +7,20 @@ import numpy as np
 import pytest
 from sample_meshes import moved
 
-from stfem import Box, Dirichlet, Domain, MeshEstimator, Problem, SplitEstimator, Torus, certify, equations
+from stfem import (
+    Box,
+    Dirichlet,
+    Domain,
+    MeshEstimator,
+    Problem,
+    SplitEstimator,
+    StationaryProblem,
+    Torus,
+    certify,
+    equations,
+    estimate,
+    solve_stationary,
+)
 from stfem.data import Polynomial, Trigonometric, sine
 from stfem.estimators import AllDualEstimator, AllL2Estimator, PaperEstimator
 from stfem.estimators.explanation import NAMES, contributions
@@ -125,6 +138,38 @@ def test_meshes():
     assert sum(result.shares.values()) == pytest.approx(1.0)
     assert result.shares["boundary"] == 0.0
     assert "lifted" in result.explanation
+
+
+@pytest.mark.parametrize("eps", [1.0, 0.0])
+def test_without_time(eps):
+    """T5.3, with a, p, κ and θ as the estimate has them."""
+    wave = sine((0.5 * PI2, 0.0)) * sine((0.0, 0.5 * PI2))
+    domain = Domain(moved("triangles", 6, 0.2), Dirichlet(0.0))
+    equation = equations.AdvectionDiffusion((0.0, 0.0), eps, 1.0)
+    result = estimate(solve_stationary(StationaryProblem(equation, domain, wave), degree=1))
+    shares, parts, kappa = result.shares, result.parts, result.facts["kappa"]
+    assert list(shares) == list(NAMES)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    space = (shares["space"] + shares["algebraic"]) * result.bound
+    assert space == pytest.approx(parts["hyperbolic"] / kappa)
+    assert shares["growth"] == 0.0
+    assert (shares["dual"] > 0.0) == (eps > 0.0)
+    unsolved = replace(result, parts={**parts, "algebraic": 0.9 * parts["hyperbolic"]})
+    if eps == 0.0:
+        assert unsolved.explanation.startswith("90 % algebraic error of the solver")
+        assert unsolved.explanation.endswith("solve more exactly (solver)")
+
+
+def test_changes_of_the_reconstruction():
+    """Where the bound goes on from another û, nothing has grown."""
+    result = RUNS["space"]().estimate
+    history = {**result.history, "bound": result.history["bound"] + 0.5 * result.bound}
+    facts = {**result.facts, "switches": 1}
+    moved_on = replace(
+        result, history=history, bound=1.5 * result.bound, bound_final=1.5 * result.bound, facts=facts
+    )
+    assert "33 % changes of the reconstruction" in moved_on.explanation
+    assert "growth" not in moved_on.explanation
 
 
 def test_oscillation_of_boundary_data():

@@ -66,6 +66,25 @@ def test_bound_with_the_layer(q, eps):
     assert min(bounds) <= 0.3 * forced.bound
 
 
+@pytest.mark.parametrize(("q", "eps"), [(1, 1e-3), (2, 1e-4)])
+def test_second_stage_forgets_what_follows_the_layer(q, eps):
+    """κ = 0 next to the lifted side: a bound below e_h itself, several times smaller than with u_h kept."""
+    problem, dg, nodes = layer(eps, 12, q, steps=5)
+    nodes = list(nodes)
+    first, bounds = first_stage(problem, dg, INFLOW), []
+    for names in ((), ("right",)):
+        rule = BoundTwoStageMixed(first, problem, lifted=names)
+        errors = [error_with_layer(problem, rule, node, eps) for node in (nodes[0], nodes[-1])]
+        lift = OutflowLift(problem, rule.target, ["right"])
+        start = (1.0 + 1e-3) * errors[0][0]
+        estimate = mesh_estimate(problem, rule, Lagrange(4), nodes, lift=lift, initial_error=start)
+        assert errors[1][0] <= estimate.bound_final
+        assert estimate.enclosure[0] <= errors[1][1] <= estimate.enclosure[1]
+        bounds.append(estimate.bound)
+    assert bounds[1] <= 0.2 * bounds[0]
+    assert bounds[1] <= 0.5 * errors[1][1]
+
+
 def lifted(velocity, names, eps=0.05, reaction=0.5):
     """A slab with v of degree 5 in space and linear in time, zero where the flow enters; its lift."""
     domain = stfem.Domain(

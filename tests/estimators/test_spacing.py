@@ -95,7 +95,7 @@ def test_spacing_that_a_wave_asks_for(degree, phase):
         passed.append(next(stream).time)
     steps, rates = round((passed[-1] - passed[-2]) / 0.01), wave(phase)
     residual = 1e-4
-    share = defect_factor(degree) * phase**degree * float(np.linalg.norm(rates)) / residual
+    share = defect_factor(Hermite(degree)) * phase**degree * float(np.linalg.norm(rates)) / residual
     chosen.update(Slab(passed[-2], passed[-1], degree), share, residual, rates)
     factor = min(LARGEST, SAFETY * (0.003 / share) ** (1.0 / degree))
     assert abs(chosen.wanted - max(1, int(steps * factor))) <= 0.02 * chosen.wanted + 1.0

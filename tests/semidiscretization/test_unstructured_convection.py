@@ -9,6 +9,7 @@ from stfem.fluxes import flux_engquist_osher, flux_rusanov, flux_upwind
 from stfem.meshes import from_skfem
 from stfem.problems import Dirichlet, Neumann, Outflow, TotalFlux
 from stfem.semidiscretization.unstructured.convection import Convection, LinearConvection, convection
+from stfem.spaces import blocks
 from stfem.spaces.broken import BrokenSpace
 
 ALL = pytest.mark.parametrize("kind", list(KINDS))
@@ -64,6 +65,40 @@ def test_both_forms_agree(kind, degree):
         for t in (0.0, 0.4):
             fast, plain = LinearConvection(*arguments).apply(t, u), Convection(*arguments).apply(t, u)
             np.testing.assert_allclose(fast, plain, atol=1e-11 * np.abs(plain).max())
+
+
+@ALL
+@pytest.mark.parametrize("degree", [0, 2, 4])
+def test_constant_transport_in_blocks_agrees(kind, degree, monkeypatch):
+    monkeypatch.setattr(blocks, "CACHE", 500)
+    space = space_of(kind, degree, n=3, perturbation=0.0, periodic=(0,))
+    dim = space.mesh.dim
+    boundary = {}
+    if dim > 1:
+        boundary |= {"top": Outflow(), "bottom": TotalFlux(lambda x, t: x[0] * t)}
+    if dim > 2:
+        boundary |= {"front": Dirichlet(1.0), "back": Dirichlet(lambda x, t: x[0] + t)}
+    u = np.random.default_rng(0).normal(size=(1, space.modes, space.mesh.size))
+    velocity = (1.0, 0.5, 0.25)[:dim]
+    arguments = (space, AdvectionDiffusion(velocity), flux_upwind, boundary)
+    fast, plain = LinearConvection(*arguments), Convection(*arguments)
+    assert len(fast._transport._blocks) > 1 or dim == 1
+    expected = plain.apply(0.4, u)
+    np.testing.assert_allclose(fast.apply(0.4, u), expected, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", ["triangle", "tetrahedron"])
+def test_a_flux_that_is_not_consistent_is_taken_as_it_is(kind):
+    def half(equation, minus, plus, x, t, direction):
+        return 0.5 * flux_upwind(equation, minus, plus, x, t, direction)
+
+    space = space_of(kind, 1)
+    u = np.random.default_rng(0).normal(size=(1, space.modes, space.mesh.size))
+    arguments = (space, AdvectionDiffusion(VELOCITY[: space.mesh.dim]), half, Dirichlet(0.0))
+    fast, plain = LinearConvection(*arguments), Convection(*arguments)
+    assert fast._transport is None
+    expected = plain.apply(0.0, u)
+    np.testing.assert_allclose(fast.apply(0.0, u), expected, atol=1e-12 * np.abs(expected).max())
 
 
 @ALL

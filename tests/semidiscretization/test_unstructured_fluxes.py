@@ -6,10 +6,12 @@ from mesh_cases import KINDS, box_mesh
 
 from stfem import Dirichlet, Domain, Neumann, Problem, Robin, TotalFlux
 from stfem.data import sine
-from stfem.equations import AdvectionDiffusion, Burgers
+from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem
 from stfem.fluxes import flux_rusanov
+from stfem.reconstruction.unstructured import FluxRecovery
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.semidiscretization.unstructured.boundary import FixedInTime
+from stfem.spaces.raviart_thomas import RaviartThomasSpace
 from stfem.spaces.traces import FacetTraces
 
 ALL = pytest.mark.parametrize("kind", list(KINDS))
@@ -116,8 +118,33 @@ def test_step_of_differences_follows_the_duration():
     np.testing.assert_allclose(part.g(0.4e-8, rate=True), 1e8 * np.cos(0.4), rtol=1e-8)
 
 
-def test_linear_equations_only():
-    problem = Problem(Burgers(1), Domain(box_mesh("line", 2), Dirichlet(1.0)), 1.0, 1.0)
+@ALL
+def test_flux_of_a_nonlinear_law_has_the_form_of_the_scheme_as_divergence(kind):
+    dim = KINDS[kind][1]
+    problem = Problem(Burgers(dim), Domain(box_mesh(kind, 2), Dirichlet(1.0)), 1.0, 1.0)
     semi = UnstructuredSemidiscretization(problem, None, 1)
-    with pytest.raises(TypeError, match="equation: expected a linear one, got"):
+    rng = np.random.default_rng(0)
+    u, change = 2.0 + 0.1 * rng.normal(size=semi.shape), rng.normal(size=semi.shape)
+    fluxes = semi.fluxes
+    space = RaviartThomasSpace(semi.mesh, 1)
+    recovery = FluxRecovery(space, fluxes.cell_order, fluxes.facet_order)
+    local = space.local(recovery.interpolate(*fluxes.convective(0.3, u)))
+    points, _ = semi.mesh.reference.quadrature(4)
+    divergence = semi.space.project_values(space.divergence(local, points), 4)
+    np.testing.assert_allclose(divergence, -semi.convection.apply(0.3, u), atol=1e-9)
+    h = 1e-4
+    for rate, later, earlier in zip(
+        fluxes.convective_rate(0.3, u, change),
+        fluxes.convective(0.3, u + h * change),
+        fluxes.convective(0.3, u - h * change),
+        strict=True,
+    ):
+        np.testing.assert_allclose(rate, (later - earlier) / (2.0 * h), atol=1e-5)
+
+
+def test_scalar_equations_only():
+    gas = DiffusivePSystem(0.1, 1, lower=0.85, upper=1.15)
+    problem = Problem(gas, Domain(box_mesh("line", 2), Dirichlet((1.0, 0.0))), (1.0, 0.0), 1.0)
+    semi = UnstructuredSemidiscretization(problem, None, 1)
+    with pytest.raises(TypeError, match="equation: expected a scalar one, got DiffusivePSystem"):
         semi.fluxes  # noqa: B018

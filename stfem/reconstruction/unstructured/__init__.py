@@ -5,6 +5,7 @@ from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import OutflowLift, minkowski
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import (
+    DiscreteSlab,
     LocalReconstruction,
     MeshNode,
     MeshReconstruction,
@@ -14,6 +15,8 @@ from stfem.reconstruction.unstructured.node import (
     mesh_slabs,
 )
 from stfem.reconstruction.unstructured.oscillation import BoundaryOscillation
+from stfem.reconstruction.unstructured.relaxation import FluxRelaxation
+from stfem.reconstruction.unstructured.relaxed import RelaxedFlux
 from stfem.reconstruction.unstructured.rules import (
     Averaging,
     MeshRule,
@@ -30,7 +33,9 @@ __all__ = [
     "BoundTwoStageMixed",
     "BoundaryOscillation",
     "BoundaryValues",
+    "DiscreteSlab",
     "FluxRecovery",
+    "FluxRelaxation",
     "LocalReconstruction",
     "MeshNode",
     "MeshReconstruction",
@@ -38,6 +43,7 @@ __all__ = [
     "MeshSlab",
     "NodalReconstruction",
     "OutflowLift",
+    "RelaxedFlux",
     "SchemeFluxes",
     "TimeInterpolant",
     "TwoStage",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from stfem.spaces.raviart_thomas import RaviartThomasSpace
 from stfem.timestepping import Node
 
 __all__ = [
+    "DiscreteSlab",
     "LocalReconstruction",
     "MeshNode",
     "MeshReconstruction",
@@ -32,7 +33,7 @@ __all__ = [
 
 
 class SchemeFluxes(Protocol):
-    """Fluxes of a linear scheme, for the recoveries h̃ and d_A.
+    """Fluxes of a scheme, for the recoveries h̃ and d_A.
 
     With ``rate`` the arguments are ∂_tu_h, and boundary data are to be replaced by their rates of change.
 
@@ -48,12 +49,19 @@ class SchemeFluxes(Protocol):
     def convective(self, t: float, u: Array, rate: bool) -> tuple[Array, Array]:
         """f(u_h) in the cells ``(d, m, Q, C)``; numerical flux times ds/d(parameter), ``(m, Q, F)``."""
 
+    def convective_rate(self, t: float, u: Array, change: Array) -> tuple[Array, Array]:
+        """The rates of change of both, where u_h changes at a rate."""
+
     def diffusive(self, t: float, u: Array, rate: bool) -> tuple[Array, Array, Array, Array]:
         """D∇u_h in the cells; numerical flux times ds/d(parameter); both jumps of `symmetry_moments`."""
 
 
-class TimeInterpolant(Interpolant, Protocol):
+class TimeInterpolant(Interpolant, Hashable, Protocol):
     """Interpolation in time, `Hermite` or `Lagrange`."""
+
+    @property
+    def degree(self) -> int:
+        """Polynomial degree."""
 
     @property
     def per_node(self) -> int:
@@ -65,7 +73,7 @@ class TimeInterpolant(Interpolant, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MeshNode:
-    """û_n with its fluxes; the first axis of all arrays is (value, rate), or just (value).
+    """û_n with its fluxes; the first axis of all arrays is (value, rate), or just (value) of fluxes.
 
     Attributes
     ----------
@@ -117,6 +125,9 @@ class MeshReconstruction(Protocol):
     def at_node(self, node: Node) -> MeshNode:
         """û and fluxes at one node."""
 
+    def defect_size(self, defect: Array) -> float:
+        """‖·‖ of what û makes of a defect of ∂_tu_h ``(m, modes, C)``: for the choice of slabs alone."""
+
 
 class LocalReconstruction:
     """û from a linear nodal rule, with the fluxes d_A and h̃ of the scheme and d_B of û (T5).
@@ -135,9 +146,9 @@ class LocalReconstruction:
         The given values; zero by default.
     insulated
         Facets where D∇u·n = 0 is given.
+    rates
+        Whether fluxes are made of the rates as well, for interpolants that take rates.
     """
-
-    per_node = 2
 
     def __init__(
         self,
@@ -146,7 +157,9 @@ class LocalReconstruction:
         scheme: SchemeFluxes | None = None,
         boundary: BoundaryValues | None = None,
         insulated: Index | None = None,
+        rates: bool = True,
     ) -> None:
+        self.per_node = 2 if rates else 1
         self.nodal, self._scheme, self.insulated = nodal, scheme, insulated
         self.space, self.target = nodal.space, nodal.target.broken
         self.diffusion = np.reshape(diffusion, (*diffusion.shape[:2], -1))
@@ -168,17 +181,23 @@ class LocalReconstruction:
     def at_node(self, node: Node) -> MeshNode:
         pair, t = [(node.values, False), (node.rate, True)], node.time
         state = np.stack([self.nodal.field(u, self._given(t, rate)) for u, rate in pair])
+        taken = pair[: self.per_node]
         convective = None
         diffusive: list[Array] = []
         if self._own is not None and self._scheme is not None:
             scheme, own = self._scheme, self._own
-            fluxes = [own.interpolate(*scheme.convective(t, u, rate)) for u, rate in pair]
-            convective = np.stack([own.space.local(flux) for flux in fluxes])
+            data = [scheme.convective(t, node.values, False)]
+            if len(taken) > 1:
+                data.append(scheme.convective_rate(t, node.values, node.rate))
+            convective = np.stack([own.space.local(own.interpolate(*entry)) for entry in data])
             if self.diffusive_spaces:
-                diffusive.append(np.stack([self._scheme_flux(scheme, own, t, u, rate) for u, rate in pair]))
+                diffusive.append(np.stack([self._scheme_flux(scheme, own, t, u, rate) for u, rate in taken]))
         if self.diffusive_spaces:
-            diffusive.append(np.stack([self._averaged(field) for field in state]))
+            diffusive.append(np.stack([self._averaged(field) for field in state[: self.per_node]]))
         return MeshNode(node, state, tuple(diffusive), convective)
+
+    def defect_size(self, defect: Array) -> float:
+        return self.target.norm_l2(self.nodal.field(defect))
 
     def _scheme_flux(self, scheme: SchemeFluxes, own: FluxRecovery, t: float, u: Array, rate: bool) -> Array:
         """d_A, coefficients within the cells."""
@@ -216,6 +235,42 @@ class AveragedFlux:
 
 
 @dataclass(frozen=True, eq=False)
+class DiscreteSlab:
+    """The interpolant U^t of u_h on a slab.
+
+    Attributes
+    ----------
+    time
+        Slab with the polynomial degree in time.
+    arrays
+        Coefficients at the nodes of the stencil: u_h, and its rate where the interpolant takes rates.
+    values, rates
+        Matrices from these to Legendre modes of U^t and of its derivative.
+    """
+
+    time: Slab
+    arrays: Sequence[Array]
+    values: Array
+    rates: Array
+
+    def at(self, s: float) -> tuple[Array, Array]:
+        """U^t and dU^t/dt at t_n + s Δt, ``(m, modes, C)``."""
+        row = legendre_values(self.time.degree, [s])[0]
+        return self._combined(row @ self.values), self._combined(row @ self.rates)
+
+    def rate_sizes(self, space: BrokenSpace) -> Array:
+        """Norms in L²(slab × Ω) of the first three modes in time of dU^t/dt; 0 where there are fewer."""
+        sizes = [space.norm_l2(self._combined(row)) for row in self.rates[:3]]
+        return float(np.sqrt(self.time.duration)) * np.array([*sizes, 0.0, 0.0, 0.0][:3])
+
+    def _combined(self, weights: Array) -> Array:
+        total = np.zeros_like(self.arrays[0])
+        for weight, array in zip(weights.tolist(), self.arrays, strict=True):
+            total += weight * array
+        return total
+
+
+@dataclass(frozen=True, eq=False)
 class MeshSlab:
     """û and fluxes on [t_n, t_{n+1}]: Legendre modes in time, first axis, of the arrays of `MeshNode`.
 
@@ -229,6 +284,8 @@ class MeshSlab:
         Modes of ∂_tû.
     start, stop
         Nodes at the ends.
+    discrete
+        Interpolant of u_h, where it is known.
     """
 
     time: Slab
@@ -238,6 +295,7 @@ class MeshSlab:
     convective: Array | None
     start: MeshNode
     stop: MeshNode
+    discrete: DiscreteSlab | None = None
 
     def at(self, s: float, modes: Array) -> Array:
         """Coefficients at t_n + s Δt from modes in time."""
@@ -245,7 +303,13 @@ class MeshSlab:
 
 
 def mesh_slabs(nodes: Iterable[MeshNode], interpolant: TimeInterpolant) -> Iterator[MeshSlab]:
-    """Stream slabs from a stream of nodes; see `stfem.reconstruction.reconstructed_slabs`."""
+    """Stream slabs from a stream of nodes; see `stfem.reconstruction.reconstructed_slabs`.
+
+    Raises
+    ------
+    ValueError
+        For an interpolant that takes rates, of fluxes without.
+    """
     for stencil, start, stop in stencils(nodes, interpolant):
         times = [node.time for node in stencil]
         values, rates = interpolant.modes(times, start.time, stop.time)
@@ -256,13 +320,18 @@ def mesh_slabs(nodes: Iterable[MeshNode], interpolant: TimeInterpolant) -> Itera
 
         fluxes = zip(*(node.diffusive for node in stencil), strict=True)
         convective = [node.convective for node in stencil if node.convective is not None]
+        if any(len(flux) < count for flux in (*start.diffusive, *convective)):
+            raise ValueError("interpolant: expected one of values, for nodes without rates, got one of both")
         states = [node.state for node in stencil]
+        time = Slab(start.time, stop.time, len(values) - 1)
+        discrete = [array for node in stencil for array in (node.node.values, node.node.rate)[:count]]
         yield MeshSlab(
-            Slab(start.time, stop.time, len(values) - 1),
+            time,
             modes(states),
             modes(states, rates),
             tuple(modes(list(arrays)) for arrays in fluxes),
             modes(convective) if convective else None,
             start,
             stop,
+            DiscreteSlab(time, discrete, values, rates),
         )

@@ -10,6 +10,7 @@ from stfem.data import Data, Polynomial
 from stfem.equations import Equation
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
+from stfem.reconstruction.unstructured.blending import blends
 from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import minkowski
 from stfem.reconstruction.unstructured.node import MeshSlab
@@ -17,7 +18,7 @@ from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.continuous import ContinuousSpace
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 
-__all__ = ["BoundaryOscillation"]
+__all__ = ["BoundaryOscillation", "FrozenFlux"]
 
 #: Degrees in space and time, beyond those of û, of the polynomials that stand for the data.
 _EXTRA = 3
@@ -28,30 +29,19 @@ _ROUND_OFF = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
-    """Facets with the same place in their cells: what the blending needs at its quadrature points.
+class FrozenFlux:
+    """Bounds for a nonlinear flux, with which |∇·(f(û + z) − f(û))| ≤ Σ_i speeds_i |∂_iz| + zeroth |z|.
 
     Attributes
     ----------
-    where, cells
-        Positions of the facets, and their cells.
-    s, height
-        Coordinates along and towards the facet at every point, ``(Q,)``.
-    gradients
-        From (∂_s, ∂_S) to ∇, ``(d, 2, Q, F)``.
-    x
-        Points ``(d, Q, F)``.
-    weights
-        ``(Q, F)``.
+    speeds
+        sup|f_i'| between û and û + z, ``(d,)``.
+    zeroth
+        sup Σ_i |f_i''| |∂_iû|.
     """
 
-    where: Index
-    cells: Index
-    s: Array
-    height: Array
-    gradients: Array
-    x: Array
-    weights: Array
+    speeds: Array
+    zeroth: float
 
 
 class BoundaryOscillation:
@@ -63,6 +53,7 @@ class BoundaryOscillation:
         z = Σ_v δ_v λ_v + Σ_facets S (δ(s) − linear interpolant of its ends),
 
     and R_H gains ∂_tz + b·∇z + (∇·b + c)z, Φ gains −D∇z. Of order q + 2 and more where the data are smooth.
+    For f = f(u) R_H gains ∂_tz + ∇·(f(û + z) − f(û)), see `FrozenFlux`.
 
     Valid in one and two dimensions, for data that do not jump from facet to facet.
 
@@ -71,7 +62,7 @@ class BoundaryOscillation:
     Parameters
     ----------
     equation
-        Scalar and linear.
+        Scalar.
     target
         Space of û.
     values
@@ -101,8 +92,7 @@ class BoundaryOscillation:
         self._x = [mesh.facet_points(self._parameters, facets) for facets, _ in values.parts]
         self._linear = ContinuousSpace(mesh, 1)
         self._ends = self._end_nodes()
-        groups = mesh.facet_groups(0, self._facets) if mesh.dim == 2 else ()
-        self._groups = [self._group(*entry) for entry in groups]
+        self._groups = blends(mesh, self._facets, self._degree) if mesh.dim == 2 else []
         near = np.isin(self._linear.nodes, self._ends).any(axis=0)
         self._near = np.flatnonzero(near)
         self._points, weights = mesh.reference.quadrature(2 * target.degree + 2)
@@ -123,31 +113,6 @@ class BoundaryOscillation:
             cells = mesh.facets.cells[0, self._facets[where]]
             ends[:, where] = self._linear.nodes[distance.argmin(axis=1)][:, cells]
         return ends
-
-    def _group(self, local: int, turned: int, where: Index) -> _Group:
-        mesh, reference = self._target.mesh, self._target.mesh.reference
-        cells = mesh.facets.cells[0, self._facets[where]]
-        points, weights = gauss(self._degree + 2)
-        height, s = (grid.ravel() for grid in np.meshgrid(points, points, indexing="ij"))
-        on_facet = reference.facet_points(local, s[None], turned)
-        ends = reference.facet_points(local, np.array([[0.0, 1.0]]), turned)
-        slope = np.broadcast_to(ends[:, 1:] - ends[:, :1], on_facet.shape)
-        if reference.simplex:
-            (other,) = np.setdiff1d(np.arange(reference.vertices.shape[1]), reference.facets[local])
-            beyond = np.broadcast_to(reference.vertices[:, other : other + 1], on_facet.shape)
-            along = height * slope
-        else:
-            axis = int(np.argmax(np.abs(reference.facet_normals[:, local])))
-            beyond, along = on_facet.copy(), slope
-            beyond[axis] = 1.0 - beyond[axis]
-        position = height * on_facet + (1.0 - height) * beyond
-        jacobian = np.stack([along, on_facet - beyond], axis=1).transpose(2, 0, 1)  # (Q, d, 2)
-        inverse, determinant = np.linalg.inv(jacobian), np.abs(np.linalg.det(jacobian))
-        maps = mesh.cell_map(position, cells)
-        gradients = np.einsum("jiqc,qaj->iaqc", maps.inverse, inverse)
-        weight = np.multiply.outer(weights, weights).ravel() * determinant
-        scaled = weight[:, None] * maps.determinant
-        return _Group(where, cells, s, height, gradients, mesh.points(position, cells), scaled)
 
     def _modes(self, slab: MeshSlab) -> Array:
         """δ as modes in time of values at the nodes of the facets, ``(time modes, nodes, F)``."""
@@ -179,12 +144,17 @@ class BoundaryOscillation:
         jump = float(np.abs(nodal[:, self._ends] - ends).max(initial=0.0))
         self.jump = max(self.jump, jump / (1.0 + scale))
 
-    def added(self, slab: MeshSlab) -> tuple[Array, Array]:
-        """∫_slab of the squares of what z adds to R_H and to D^{-1/2}Φ, local squares ``(C,)`` each."""
+    def added(self, slab: MeshSlab, frozen: FrozenFlux | None = None) -> tuple[Array, Array]:
+        """∫_slab of the squares of what z adds to R_H and to D^{-1/2}Φ, local squares ``(C,)`` each.
+
+        ``frozen`` stands in for a flux that is not linear.
+        """
         modes = self._modes(slab)
-        found = np.zeros((2, 2, self._target.mesh.size))
+        size = self._target.mesh.size
         if len(modes) == 0:
-            return found[0, 0], found[1, 0]
+            return np.zeros(size), np.zeros(size)
+        residuals = np.zeros((2, 1 if frozen is None else 2 + len(frozen.speeds), size))
+        fluxes = np.zeros((2, size))
         degree = len(modes) - 1
         slopes = derivative_matrix(degree) @ modes.reshape(len(modes), -1) / slab.time.duration
         slopes = slopes.reshape(modes.shape)
@@ -195,10 +165,12 @@ class BoundaryOscillation:
             delta, rate = np.tensordot(basis, modes, 1), np.tensordot(basis, slopes, 1)
             for part, pieces in enumerate((self._hats(delta, rate), self._blends(delta, rate))):
                 for cells, x, w, value, change, gradient in pieces:
-                    residual, flux = self._squares(cells, x, t, value, change, gradient)
-                    np.add.at(found[0, part], cells, weight * (w * residual).sum(axis=0))
-                    np.add.at(found[1, part], cells, weight * (w * flux).sum(axis=0))
-        return minkowski(found[0]), minkowski(found[1])
+                    terms = self._terms(x, t, value, change, gradient, frozen)
+                    for total, term in zip(residuals[part], terms, strict=True):
+                        np.add.at(total, cells, weight * (w * term**2).sum(axis=0))
+                    square = np.einsum("iqc,ijc,jqc->qc", gradient, self._diffusion[:, :, cells], gradient)
+                    np.add.at(fluxes[part], cells, weight * (w * square).sum(axis=0))
+        return minkowski(residuals.reshape(-1, size)), minkowski(fluxes)
 
     def sizes(self, slab: MeshSlab) -> tuple[float, float, float]:
         """Bounds of ‖z‖ at the start, at the end, and at all times of the slab."""
@@ -216,16 +188,51 @@ class BoundaryOscillation:
             total += float(np.sqrt(sum((w * value**2).sum() for _, _, w, value, _, _ in pieces)))
         return total
 
-    def _squares(
-        self, cells: Index, x: Array, t: float, value: Array, change: Array, gradient: Array
-    ) -> tuple[Array, Array]:
+    def _terms(
+        self, x: Array, t: float, value: Array, change: Array, gradient: Array, frozen: FrozenFlux | None
+    ) -> list[Array]:
+        """What z adds to R_H; where a flux is frozen, terms whose norms add up to a bound of that."""
         equation = self._equation
+        if frozen is not None:
+            along = [speed * slope for speed, slope in zip(frozen.speeds, gradient, strict=True)]
+            return [change, *along, frozen.zeroth * value]
         residual = change + sum(b(x, t) * g for b, g in zip(equation.velocity, gradient, strict=True))
         for data in (equation.reaction, *equation.velocity_divergence):
             if not data.is_zero:
                 residual = residual + data(x, t) * value
-        flux = np.einsum("iqc,ijc,jqc->qc", gradient, self._diffusion[:, :, cells], gradient)
-        return residual**2, flux
+        return [residual]
+
+    def suprema(self, slab: MeshSlab) -> tuple[float, Array] | None:
+        """Bounds of sup|z| and sup|∂_iz| ``(d,)`` on a slab; None where z = 0.
+
+        On cells that are not affine gradients of the hat functions are taken at points.
+        """
+        modes = self._modes(slab)
+        if len(modes) == 0:
+            return None
+        in_time = np.sqrt(2.0 * np.arange(len(modes)) + 1.0)  # |φ_r| ≤ √(2r + 1)
+        ends = [0, -1] if len(self._ends) == 2 else [0]
+        corners = np.zeros(self._linear.size)
+        np.maximum.at(corners, self._ends, np.tensordot(in_time, np.abs(modes[:, ends]), 1))
+        around = corners[self._linear.nodes[:, self._near]]
+        slopes = np.einsum("iqnc,nc->iqc", np.abs(self._near_slopes), around).max(axis=(1, 2))
+        size = float(around.sum(axis=0).max())
+        if not self._groups:
+            return size, np.asarray(slopes)
+        # on the facets: δ less its linear interpolant, as modes in s, and its derivative
+        s = self._parameters[0][:, None]
+        bubbles = modes - (1.0 - s) * modes[:, :1] - s * modes[:, -1:]
+        along = self._to_modes @ bubbles
+        heights = np.sqrt(2.0 * np.arange(self._degree + 1) + 1.0)
+        sizes, steep = (
+            float((heights @ np.tensordot(in_time, np.abs(entry), 1)).max())
+            for entry in (along, derivative_matrix(self._degree) @ along)
+        )
+        # on a cell with several of the facets all of them add up
+        cells = np.concatenate([group.cells for group in self._groups])
+        most = int(np.bincount(cells).max())
+        steepest = np.max([group.steepness for group in self._groups], axis=0)
+        return size + most * sizes, np.asarray(slopes + most * steepest @ np.array([steep, sizes]))
 
     def _hats(self, delta: Array, rate: Array) -> list[tuple[Index, Array, Array, Array, Array, Array]]:
         """Σ_v δ_v λ_v on the cells around: cells, points, weights, value, ∂_t, gradient."""

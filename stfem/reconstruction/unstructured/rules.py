@@ -12,6 +12,7 @@ from stfem.meshes.facets import Index
 from stfem.reconstruction.unstructured.given import boundary_values, insulated_facets, parts_of
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import LocalReconstruction, MeshReconstruction
+from stfem.reconstruction.unstructured.relaxed import RelaxedFlux, seen_by_cells
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.spaces.broken import BrokenSpace
@@ -51,7 +52,16 @@ class LocalRule(ABC):
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> LocalReconstruction:
         """Operators for one mesh and degree; û is free at the boundaries ``lifted``."""
-        fluxes = semidiscretization.fluxes  # refuses equations that are not linear
+        local, equation = self.local(semidiscretization, lifted), semidiscretization.problem.equation
+        if seen_by_cells(semidiscretization.mesh, equation, local.diffusion):
+            return RelaxedFlux(local, semidiscretization.problem)
+        return local
+
+    def local(
+        self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
+    ) -> LocalReconstruction:
+        """The same with the fluxes d_A and d_B alone."""
+        fluxes = semidiscretization.fluxes  # refuses systems
         values = boundary_values(semidiscretization.problem, semidiscretization.mesh, lifted)
         return LocalReconstruction(
             self.nodal(semidiscretization.space, values.facets),
@@ -59,6 +69,7 @@ class LocalRule(ABC):
             fluxes,
             values,
             insulated_facets(parts_of(semidiscretization.problem, semidiscretization.mesh)),
+            rates=False,
         )
 
 
@@ -66,8 +77,9 @@ class LocalRule(ABC):
 class VertexPatches(LocalRule):
     """Vertex-patch least squares, see `vertex_patches`: local, the default.
 
-    û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every linear scalar
-    problem with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node.
+    û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every scalar problem
+    with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node, and where
+    diffusion is seen by cells, for linear equations, that of `RelaxedFlux`.
     """
 
     def nodal(self, space: BrokenSpace, dirichlet: Index) -> NodalReconstruction:
@@ -95,27 +107,32 @@ class TwoStage:
         Local reconstruction that it starts from.
     memory
         κ in 1/time², (5/T)² by default.
+    iterations
+        Steps of conjugate gradients from ``first`` in the place of an exact solve (a few tens): less sharp,
+        just as guaranteed, and without the factorisation, for meshes on which that takes too much memory or
+        for a velocity that depends on time.
 
-    Cost: a factorisation, then two triangular solves per time node.
+    Cost: a factorisation, then two triangular solves per time node; or the iterations.
     """
 
     first: LocalRule = field(default_factory=VertexPatches)
     memory: float | None = None
+    iterations: int | None = None
 
     def bind(
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> BoundTwoStage:
         """Operators for one mesh and degree."""
-        local = self.first.bind(semidiscretization, lifted)
-        return BoundTwoStage(local, semidiscretization.problem, memory=self.memory)
+        local, problem = self.first.local(semidiscretization, lifted), semidiscretization.problem
+        return BoundTwoStage(local, problem, memory=self.memory, lifted=lifted, iterations=self.iterations)
 
 
 @dataclass(frozen=True)
 class TwoStageMixed:
     """Least squares for û and its flux together, see `BoundTwoStageMixed` (T5.2): sharp for ε ≳ h².
 
-    Parameters are those of `TwoStage`. For positive definite diffusion. Cost: as `TwoStage`, with about three
-    times as many unknowns.
+    Parameters are the first two of `TwoStage`. For positive definite diffusion. Cost: as `TwoStage`, with
+    about three times as many unknowns.
     """
 
     first: LocalRule = field(default_factory=VertexPatches)
@@ -125,5 +142,5 @@ class TwoStageMixed:
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> BoundTwoStageMixed:
         """Operators for one mesh and degree."""
-        local = self.first.bind(semidiscretization, lifted)
-        return BoundTwoStageMixed(local, semidiscretization.problem, memory=self.memory)
+        local = self.first.local(semidiscretization, lifted)
+        return BoundTwoStageMixed(local, semidiscretization.problem, memory=self.memory, lifted=lifted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from scipy.sparse.linalg import splu
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
+from stfem.reconstruction.unstructured.given import cells_near, parts_of
+from stfem.reconstruction.unstructured.iterations import FixedIterations
 from stfem.reconstruction.unstructured.node import AveragedFlux, LocalReconstruction, MeshNode
 from stfem.spaces.continuous import ContinuousSpace
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
@@ -20,6 +23,9 @@ __all__ = ["BoundTwoStage", "BoundTwoStageMixed"]
 
 #: √κ T, flat over two decades (T5).
 _MEMORY = 5.0
+#: Layers of cells at a lifted side where u_h, which the boundary condition pulls there, is forgotten: the
+#: pull falls by (q + 1)² ε/(bh), a tenth where the layer is unresolved, from one to the next.
+_FORGOTTEN_LAYERS = 4
 #: Order of the quadrature beyond twice the degree, for sources that are no polynomials.
 _DATA_ORDER = 4
 
@@ -35,6 +41,7 @@ class _SecondStage:
         problem: Problem,
         degree: int | None = None,
         memory: float | None = None,
+        lifted: Collection[str] = (),
     ) -> None:
         self.first, self.problem = first, problem
         self.space = first.space
@@ -42,9 +49,13 @@ class _SecondStage:
         self.continuous = ContinuousSpace(mesh, first.space.degree + 2 if degree is None else degree)
         self.target = self.continuous.broken
         self.convective_space = first.convective_space
-        self._kappa = (_MEMORY / problem.final_time) ** 2 if memory is None else memory
-        if not self._kappa > 0.0:
+        kappa = (_MEMORY / problem.final_time) ** 2 if memory is None else memory
+        if not kappa > 0.0:
             raise ValueError(f"memory: expected κ > 0, got {memory}")
+        self._kappa = np.full(mesh.size, kappa)
+        for part in parts_of(problem, mesh):
+            if part.name in lifted:
+                self._kappa[cells_near(mesh, part.facets, _FORGOTTEN_LAYERS)] = 0.0
         self._given = first.boundary.at(self.continuous)
         self._averaged = AveragedFlux(self.target, first.diffusion, first.insulated)
         self._points, weights = mesh.reference.quadrature(2 * self.target.degree + _DATA_ORDER)
@@ -54,12 +65,22 @@ class _SecondStage:
         self._weights = np.broadcast_to(self._weights, (len(weights), mesh.size))
         self._gradients = self.continuous.lagrange_gradients(self._points)
         self._table = self.continuous.lagrange(self._points)
-        self._steady = not any(b.time_dependent for b in problem.equation.velocity)
+        equation = problem.equation
+        self._steady = equation.linear and not any(b.time_dependent for b in equation.velocity)
         self._kept: _Factored | None = None
 
-    def _along(self, t: float) -> Array:
-        """b·∇φ of the nodal functions, ``(Q, modes, C)``."""
-        velocity = [b(self._x, t) for b in self.problem.equation.velocity]
+    def defect_size(self, defect: Array) -> float:
+        """‖·‖ of what the local reconstruction makes of a defect."""
+        return self.first.defect_size(defect)
+
+    def _along(self, t: float, u1: Array) -> Array:
+        """b·∇φ of the nodal functions, ``(Q, modes, C)``; for a nonlinear flux b = f'(u1)."""
+        equation = self.problem.equation
+        if equation.linear:
+            velocity = [b(self._x, t) for b in equation.velocity]
+        else:
+            here, one = u1[None], np.ones_like(u1)[None]
+            velocity = [equation.jacobian_product(here, one, self._x, t, i)[0] for i in range(equation.dim)]
         along: Array = np.einsum("iqc,iqnc->qnc", np.stack(velocity), self._gradients)
         return along
 
@@ -68,7 +89,7 @@ class _SecondStage:
         equation, t = self.problem.equation, node.time
         u1, rate = (self.first.target.values(field, self._points)[0] for field in node.state)
         result: Array = self.problem.source[0](self._x, t) - rate
-        for data in (equation.reaction, *equation.velocity_divergence):
+        for data in (equation.reaction, *(equation.velocity_divergence if equation.linear else ())):
             if not data.is_zero:
                 result -= data(self._x, t) * u1
         return u1, result
@@ -93,24 +114,50 @@ class BoundTwoStage(_SecondStage):
         (b·∇v, b·∇φ) + κ(v, φ) + (D∇v, ∇φ)
             = (g − ∂_tu1 − (c + ∇·b)u1 + ∇·d_B(u1), b·∇φ) + κ(u1, φ) + (d_B(u1), ∇φ)   for all φ
 
-    with g as it is (its projection would stall the bound), v given on the Dirichlet boundary. û has no rate
+    with g as it is (its projection would stall the bound), v given on the Dirichlet boundary. For a nonlinear
+    flux b = f'(u1) and c + ∇·b = c, the residual is that of the true flux all the same. û has no rate
     of its own: interpolate in time with `Lagrange`. Valid where u1 is; any v is, so that an inexact solve
     costs sharpness and never the guarantee.
 
-    Cost: one sparse symmetric factorisation for a velocity that does not depend on time (else one per node),
-    then two triangular solves per node.
+    Cost: one sparse symmetric factorisation for a velocity that does not depend on time or on u (else one per
+    node), then two triangular solves per node; or one sparse product per iteration, and no factorisation.
 
     Parameters
     ----------
     first
         Local reconstruction u1 with its fluxes.
     problem
-        Scalar and linear.
+        Scalar.
     degree
         Degree of û, q + 2 by default.
     memory
         κ in 1/time², (5/T)² by default; c² for stationary problems with reaction c.
+    lifted
+        Boundaries with layers that are lifted: κ = 0 in the cells next to them, where u_h follows the layer;
+        v there continues along the flow what comes from upstream.
+    iterations
+        Steps of `FixedIterations` from u1 that take the place of the factorisation; None for an exact solve.
+
+    Raises
+    ------
+    ValueError
+        For a number of steps below 1.
     """
+
+    def __init__(
+        self,
+        first: LocalReconstruction,
+        problem: Problem,
+        degree: int | None = None,
+        memory: float | None = None,
+        lifted: Collection[str] = (),
+        iterations: int | None = None,
+    ) -> None:
+        super().__init__(first, problem, degree, memory, lifted)
+        if iterations is not None and iterations < 1:
+            raise ValueError(f"iterations: expected at least 1 step, got {iterations}")
+        self._iterations = iterations
+        self._system: _Factored | FixedIterations | None = None
 
     @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
@@ -125,21 +172,32 @@ class BoundTwoStage(_SecondStage):
             space, local = self.first.diffusive_spaces[-1], first.diffusive[-1][0]
             source += space.divergence(local, self._points)[0]
             flux = space.values(local, self._points)[:, 0]
-        along, w = self._along(node.time), self._weights
+        along, w = self._along(node.time, u1), self._weights
         load = np.einsum("qnc,qc->nc", along, w * source)
         load += np.einsum("qn,qc->nc", self._table, self._kappa * w * u1)
         load += np.einsum("iqnc,iqc->nc", self._gradients, w * flux)
-        if self._kept is None or not self._steady:
-            self._kept = _Factored(self._matrix(along), self._given.nodes)
-        values = self._kept.solve(self.continuous.assemble_load(load[None])[0], self._given(node.time)[0])
+        values = self._solve(along, self.continuous.assemble_load(load[None])[0], first)
         field = self.continuous.to_broken(values[None])
         convective = None if first.convective is None else first.convective[:1]
         return MeshNode(node, field[None], self._fluxes(first, field), convective)
 
+    def _solve(self, along: Array, load: Array, first: MeshNode) -> Array:
+        given, nodes, count = self._given(first.time)[0], self._given.nodes, self._iterations
+        if self._system is None or not self._steady:
+            matrix = self._matrix(along)
+            self._system = (
+                _Factored(matrix, nodes) if count is None else FixedIterations(matrix, nodes, count)
+            )
+        if isinstance(self._system, _Factored):
+            return self._system.solve(load, given)
+        cells, local = self.continuous.hosts
+        start = self.first.target.values(first.state[0], self.continuous.lattice)[0]
+        return self._system.solve(load, given, start[local, cells])
+
     def _matrix(self, along: Array) -> csr_array:
         w = self._weights
         blocks = _gram(along, along * w[:, None])
-        blocks += self._kappa * np.einsum("qn,qm,qc->nmc", self._table, self._table, w, optimize=True)
+        blocks += np.einsum("qn,qm,qc->nmc", self._table, self._table, self._kappa * w, optimize=True)
         if np.any(self.first.diffusion):
             diffused = np.einsum("ijc,jqnc->iqnc", self.first.diffusion, self._gradients)
             blocks += sum(_gram(g, d * w[:, None]) for g, d in zip(self._gradients, diffused, strict=True))
@@ -159,7 +217,7 @@ class BoundTwoStageMixed(_SecondStage):
 
     Parameters
     ----------
-    first, problem, degree, memory
+    first, problem, degree, memory, lifted
         As in `BoundTwoStage`.
 
     Raises
@@ -174,8 +232,9 @@ class BoundTwoStageMixed(_SecondStage):
         problem: Problem,
         degree: int | None = None,
         memory: float | None = None,
+        lifted: Collection[str] = (),
     ) -> None:
-        super().__init__(first, problem, degree, memory)
+        super().__init__(first, problem, degree, memory, lifted)
         matrices = np.moveaxis(first.diffusion, -1, 0)
         smallest = float(np.linalg.eigvalsh(matrices).min())
         if not smallest > 0.0:
@@ -207,7 +266,7 @@ class BoundTwoStageMixed(_SecondStage):
         first = self.first.at_node(node)
         u1, source = self._source(first)
         duration, w = self.problem.final_time, self._weights
-        along = self._along(node.time)
+        along = self._along(node.time, u1)
         of_values = np.einsum("qnc,qc->nc", along, duration * w * source)
         of_values += np.einsum("qn,qc->nc", self._table, self._kappa * duration * w * u1)
         divergences = np.broadcast_to(self._divergences, (*self._divergences.shape[:2], self.space.mesh.size))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -21,7 +20,8 @@ from stfem.fluxes import ConvectiveFlux
 from stfem.meshes.quadrature import Array
 from stfem.problems.conditions import Condition
 from stfem.semidiscretization.unstructured.boundary import BoundaryFacets, boundary_facets
-from stfem.spaces.blocks import CACHE
+from stfem.semidiscretization.unstructured.transport import ConstantTransport, constant_transport
+from stfem.spaces.blocks import slices
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.cells import CellRule
 from stfem.spaces.traces import FacetTraces
@@ -98,7 +98,7 @@ class Convection:
         values = self.equation.components * len(rule.weights) * (2 * self.equation.dim + 1)
         return [
             (part, _fixed(rule.x[..., part]), np.ascontiguousarray(pull_back[..., part]))
-            for part in _slices(self.space.mesh.size, values)
+            for part in slices(self.space.mesh.size, values)
         ]
 
     def facet_fluxes(self, t: float, u: Array, rate: bool = False) -> Array:
@@ -128,7 +128,7 @@ class Convection:
                 density[..., part],
                 NormalEquation(self.equation, np.ascontiguousarray(along.normals[..., part])),
             )
-            for part in _slices(x.shape[-1], values)
+            for part in slices(x.shape[-1], values)
         ]
 
     def boundary_flux(self, part: BoundaryFacets, t: float, trace: Array, rate: bool = False) -> Array:
@@ -179,6 +179,8 @@ class LinearConvection(Convection):
     """
 
     def apply(self, t: float, u: Array) -> Array:
+        if self._transport is not None:
+            return self._with_given(t, self._transport(u))
         inside, own, other = self._coefficients(t)
         if inside.shape[1] == 1:
             products = self._stiffness @ self.space.to_reference(u)
@@ -193,7 +195,21 @@ class LinearConvection(Convection):
         neighbours *= other
         fluxes += neighbours
         rate -= self.traces.side_moments(fluxes)
-        rate -= self._given(t)
+        return self._with_given(t, rate)
+
+    @cached_property
+    def _transport(self) -> ConstantTransport | None:
+        """The faster form where all coefficients are constant and the flux is consistent."""
+        if not self._uniform:
+            return None
+        _, own, other = self._fixed
+        velocity = np.array([b.constant_value() for b in self.equation.velocity])
+        return constant_transport(self.space, self.order, velocity, own[:, 0], other[:, 0])
+
+    def _with_given(self, t: float, rate: Array) -> Array:
+        given = self._given(t)
+        if given is not None:
+            rate -= given
         return rate
 
     def _coefficients(self, t: float) -> tuple[Array, Array, Array]:
@@ -253,12 +269,12 @@ class LinearConvection(Convection):
         part.check_outflow(one, t)
         return np.asarray(part.equation.flux(one, part.x, t)[0])
 
-    def _given(self, t: float) -> Array | float:
-        """Moments of what the boundary data add to the fluxes, ``(m, modes, C)``."""
+    def _given(self, t: float) -> Array | None:
+        """Moments of what the boundary data add to the fluxes, ``(m, modes, C)``; None for nothing."""
         driven = [part for part in self.boundary if not part.g.is_zero]
         driven = [part for part in driven if part.condition.trace or part.condition.total]
         if not driven:
-            return 0.0
+            return None
         if self._steady and not any(part.g.time_dependent for part in driven):
             if self._kept is None:
                 self._kept = self._given_at(t, driven)
@@ -286,13 +302,6 @@ def convection(
     """The faster of the two forms that applies."""
     kind = LinearConvection if equation.linear and _is_linear(flux, equation) else Convection
     return kind(space, equation, flux, boundary)
-
-
-def _slices(count: int, values: int) -> list[slice]:
-    """Blocks of ``count`` things, each with so many numbers in work arrays, that fit the cache."""
-    pieces = max(1, -(-count * values * 8 // CACHE))
-    bounds = [count * k // pieces for k in range(pieces + 1)]
-    return [slice(*ends) for ends in pairwise(bounds)]
 
 
 def _fixed(x: Array) -> Array:

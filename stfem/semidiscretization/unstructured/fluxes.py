@@ -1,6 +1,8 @@
-"""The fluxes of a linear scheme in cells and on facets, from which fluxes in H(div) are made (T2.1)."""
+"""The fluxes of a scalar scheme in cells and on facets, from which fluxes in H(div) are made (T2.1)."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from stfem.spaces.cells import CellRule
 from stfem.spaces.traces import FacetTraces
 
 __all__ = ["SchemeFluxes"]
+
+#: Step of differences in time, relative to the duration.
+_STEP = 1e-5
 
 
 class SchemeFluxes:
@@ -38,28 +43,50 @@ class SchemeFluxes:
     Raises
     ------
     TypeError
-        For equations that are not linear.
+        For systems.
     """
 
     def __init__(self, convection: Convection, diffusion: Diffusion, duration: float = 1.0) -> None:
-        if not convection.equation.linear:
-            raise TypeError(f"equation: expected a linear one, got {type(convection.equation).__name__}")
+        if convection.equation.components > 1:
+            name = type(convection.equation).__name__
+            raise TypeError(f"equation: expected a scalar one, got {name}")
         self.space, equation = convection.space, convection.equation
         order = max(convection.order, 2 * self.space.degree + 2)
         self.cell_order = self.facet_order = order
         self._convection = Convection(self.space, equation, convection.flux, diffusion.conditions, order)
         self._diffusion, self._equation = diffusion, equation
         self._rule, self._traces = CellRule(self.space, order), FacetTraces(self.space, order)
-        parameters = self._traces.parameters
+        parameters, self._step = self._traces.parameters, _STEP * duration
         self._boundary = boundary_facets(self.space.mesh, diffusion.conditions, equation, parameters)
         for part in (*self._boundary, *self._convection.boundary):
             part.g.time_step *= duration
 
+    @cached_property
+    def _interior(self) -> tuple[list[Array], list[Array], Array]:
+        return self._diffusion.interior(self._traces.parameters)
+
     def convective(self, t: float, u: Array, rate: bool = False) -> tuple[Array, Array]:
-        """f(u) in the cells ``(d, m, Q, C)``, and the numerical flux ``(m, Q, F)``."""
+        """f(u) in the cells ``(d, m, Q, C)``, and the numerical flux ``(m, Q, F)``.
+
+        ``rate`` is for linear equations; see `convective_rate`.
+        """
         values, equation = self._rule.values(u), self._equation
         cells = np.stack([equation.flux(values, self._rule.x, t, i) for i in range(equation.dim)])
         return cells, self._convection.facet_fluxes(t, u, rate)
+
+    def convective_rate(self, t: float, u: Array, change: Array) -> tuple[Array, Array]:
+        """The rates of change of `convective` where u changes at a rate.
+
+        Those of a nonlinear flux by differences of second order, ahead of t: bounds hold for any h̃.
+        """
+        if self._equation.linear:
+            return self.convective(t, change, True)
+        h = self._step
+        now, soon, later = (self.convective(t + k * h, u + k * h * change) for k in range(3))
+        cells, facets = (
+            (4.0 * b - c - 3.0 * a) / (2.0 * h) for a, b, c in zip(now, soon, later, strict=True)
+        )
+        return cells, facets
 
     def diffusive(self, t: float, u: Array, rate: bool = False) -> tuple[Array, Array, Array, Array]:
         """D∇u in the cells, the numerical flux, and ω_K (u_K − u_beyond) of the minus and plus cells.
@@ -70,7 +97,7 @@ class SchemeFluxes:
         matrix = np.broadcast_to(diffusion.matrix_of_cells, (mesh.dim, mesh.dim, mesh.size))
         cells = np.einsum("ijc,jmqc->imqc", matrix, self.space.gradients(u, self._rule.points))
         inner = np.arange(mesh.facets.interior)
-        share, slopes, sigma = diffusion.interior(traces.parameters)
+        share, slopes, sigma = self._interior
         sides = traces.all_sides(u)
         jump = traces.minus(sides, slice(0, len(inner))) - traces.plus(sides)
         fluxes = np.zeros((len(u), traces.count, mesh.facets.count))

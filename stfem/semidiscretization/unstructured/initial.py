@@ -14,18 +14,21 @@ from stfem.spaces.broken import Array, Field
 
 __all__ = ["EquationProjection"]
 
+#: Newton steps, and the relative size of the last one.
+_MOST_STEPS, _TOLERANCE = 20, 1e-11
+
 
 class EquationProjection:
     """U_0 with U_0 − τF(0, U_0) = P_h( u_0 − τ ∂_tu(0) ), F = H + P and τ the final time.
 
-    For linear equations. The L² projection has the smaller error, but its F(0, U_0) can be far from ∂_tu(0)
-    where diffusion is large, and reconstructions in time use both. The initial value must meet the boundary
-    conditions, or U_0 has layers at the boundary.
+    For scalar equations; by Newton's method where they are not linear. The L² projection has the smaller
+    error, but its F(0, U_0) can be far from ∂_tu(0) where diffusion is large, and reconstructions in time use
+    both. The initial value must meet the boundary conditions, or U_0 has layers at the boundary.
 
     Parameters
     ----------
     rate
-        ∂_tu(0): number or callable of x. Default: g − ∇·(bu_0) − cu_0 + ∇·D∇u_0, where derivatives of the
+        ∂_tu(0): number or callable of x. Default: g − ∇·f(u_0) − cu_0 + ∇·D∇u_0, where derivatives of the
         initial value are known exactly (`Polynomial`, `Trigonometric`).
     """
 
@@ -38,26 +41,43 @@ class EquationProjection:
         Raises
         ------
         TypeError, ValueError
-            For an equation that is not linear, or where ∂_tu(0) is needed and not given.
+            For systems, where ∂_tu(0) is needed and not given, and where Newton's method fails.
         """
         semi, problem = semidiscretization, semidiscretization.problem
-        if not problem.equation.linear:
+        if problem.equation.components > 1:
             name = type(problem.equation).__name__
-            raise TypeError(f"equation: expected a linear one for EquationProjection, got {name}")
+            raise TypeError(f"equation: expected a scalar one for EquationProjection, got {name}")
         field: Field
         if self.rate is None:
             field = _rate(problem)
         else:
             field = as_data(self.rate, problem.equation.dim, 1, "rate", with_time=False)[0]
-        zero, time = np.zeros(semi.shape), problem.final_time
-        constant = semi.rhs_hyperbolic(0.0, zero)
-        if semi.has_diffusion:
-            constant += semi.rhs_parabolic(0.0, zero)
-        right = semi.project(problem.initial) + time * (constant - semi.space.project([field]))
-        return semi.linearise(0.0, zero).solve(right, time)
+        time, start = problem.final_time, semi.project(problem.initial)
+        right = start - time * semi.space.project([field])
+        if problem.equation.linear:
+            zero = np.zeros(semi.shape)
+            return semi.linearise(0.0, zero).solve(right + time * _rhs(semi, zero), time)
+        for _ in range(_MOST_STEPS):
+            defect = right - start + time * _rhs(semi, start)
+            step = semi.linearise(0.0, start).solve(defect, time)
+            start = start + step
+            if semi.space.norm_l2(step) <= _TOLERANCE * semi.space.norm_l2(start):
+                return start
+        raise ValueError(
+            f"EquationProjection: expected Newton's method to converge in {_MOST_STEPS} steps, got a last "
+            f"step of size {semi.space.norm_l2(step):.1e}; use the L² projection"
+        )
 
     def __repr__(self) -> str:
         return f"EquationProjection({'' if self.rate is None else repr(self.rate)})"
+
+
+def _rhs(semi: UnstructuredSemidiscretization, u: Array) -> Array:
+    """F(0, U)."""
+    rate = semi.rhs_hyperbolic(0.0, u)
+    if semi.has_diffusion:
+        rate += semi.rhs_parabolic(0.0, u)
+    return rate
 
 
 def _rate(problem: Problem) -> Field:
@@ -75,13 +95,14 @@ def _rate(problem: Problem) -> Field:
         ) from None
 
     def rate(x: ArrayLike, t: float) -> Array:
-        value = source(x, 0.0) - equation.reaction(x, 0.0) * start(x)
-        for divergence in equation.velocity_divergence:
-            value = value - divergence(x, 0.0) * start(x)
+        points, u = np.asarray(x, dtype=np.float64), start(x)[None]
+        value = source(x, 0.0) - equation.reaction(x, 0.0) * u[0]
+        for divergence in equation.velocity_divergence if equation.linear else ():
+            value = value - divergence(x, 0.0) * u[0]
         for i in axes:
-            value = value - equation.velocity[i](x, 0.0) * slopes[i](x)
+            value = value - equation.jacobian_product(u, slopes[i](x)[None], points, 0.0, i)[0]
             for j in axes:
                 value = value + diffusion[i, j] * curvatures[i][j](x)
-        return value
+        return np.asarray(value)
 
     return rate

@@ -90,6 +90,11 @@ class UnstructuredSemidiscretization:
         """Number of unknowns."""
         return int(np.prod(self.shape))
 
+    @property
+    def rule(self) -> CellRule:
+        """Quadrature of sources and reactions."""
+        return self._rule
+
     def project(self, fields: Sequence[Data], t: float = 0.0) -> Array:
         """L² projection of one `Data` per component at a fixed time."""
         return self.space.project(fields, t)
@@ -146,7 +151,7 @@ class UnstructuredSemidiscretization:
 
     @cached_property
     def fluxes(self) -> SchemeFluxes:
-        """Fluxes in cells and on facets, of a linear scheme."""
+        """Fluxes in cells and on facets, of a scalar scheme."""
         return SchemeFluxes(self.convection, self.diffusion, self.problem.final_time)
 
     @property

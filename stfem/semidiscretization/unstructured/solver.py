@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
+from stfem.semidiscretization.unstructured.factors import factorise
 from stfem.spaces.block_sparse import BlockPattern, Number, from_vector, to_vector
 from stfem.spaces.broken import Array
 
-__all__ = ["Factorisation", "Linearisation", "SolveError"]
+__all__ = ["Factorisation", "LinearSolver", "Linearisation", "SolveError", "Solves"]
 
 Vector = NDArray[Any]
 
@@ -50,11 +50,25 @@ class SolveError(ArithmeticError):
         return type(self), (self.what, self.residual, self.time, self.step)
 
 
+class Solves(Protocol):
+    """A matrix that is ready for solves."""
+
+    def solve(self, rhs: Vector, /) -> Vector:
+        """x with A x = rhs."""
+
+
+class LinearSolver(Protocol):
+    """Makes a sparse matrix ready for solves, as `Factorisation` and `Gmres(…)` do; can be hashed."""
+
+    def __call__(self, matrix: Any, /) -> Solves:
+        """Factors, or an approximation of them."""
+
+
 class Factorisation:
     """LU factors of a matrix with symmetric pattern.
 
-    The minimum-degree ordering of Aᵀ + A and pivots on the diagonal keep the fill-in low (half of the time of
-    the default ordering). Diagonal pivots may lose digits: every solution is checked and refined if need be.
+    By the fastest package that is installed, see `factorise`. Pivots on or near the diagonal may lose digits:
+    every solution is checked and refined if need be.
 
     Parameters
     ----------
@@ -66,12 +80,7 @@ class Factorisation:
         self._matrix = sparse.csr_array(matrix)
         self._size = float(abs(self._matrix).sum(axis=1).max())
         try:
-            self._factors = splu(
-                sparse.csc_array(self._matrix),
-                permc_spec="MMD_AT_PLUS_A",
-                diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True},
-            )
+            self._factors = factorise(self._matrix)
         except RuntimeError:
             raise SolveError("factorisation (the matrix is singular)", np.inf) from None
 
@@ -112,7 +121,7 @@ class Linearisation:
 
     def __init__(self, matrix: sparse.bsr_array, pattern: BlockPattern) -> None:
         self.matrix, self._pattern = matrix, pattern
-        self._factors: dict[complex, Factorisation] = {}
+        self._factors: dict[tuple[complex, LinearSolver], Solves] = {}
 
     def __getstate__(self) -> dict[str, object]:
         # factors cannot be copied; they are made again when asked for
@@ -122,18 +131,21 @@ class Linearisation:
         """J u."""
         return from_vector(self.matrix @ to_vector(u), u.shape) / self._pattern.mesh.cell_measures
 
-    def solve(self, rhs: Number, shift: complex) -> Number:
+    def solve(self, rhs: Number, shift: complex, solver: LinearSolver | None = None) -> Number:
         """x with (I − shift·J) x = rhs ``(m, modes, C)``; the factors of the last shifts are kept.
+
+        They are those of `Factorisation`, unless there is another ``solver``.
 
         Raises
         ------
         SolveError
             With the residual that was left.
         """
-        measures = self._pattern.mesh.cell_measures
-        if shift not in self._factors:
+        measures, make = self._pattern.mesh.cell_measures, solver or Factorisation
+        key = (shift, make)
+        if key not in self._factors:
             if len(self._factors) >= _KEPT:
                 self._factors.pop(next(iter(self._factors)))
-            self._factors[shift] = Factorisation(self._pattern.shifted(self.matrix, shift, measures))
-        x: Number = self._factors[shift].solve(to_vector(rhs * measures))
+            self._factors[key] = make(self._pattern.shifted(self.matrix, shift, measures))
+        x: Number = self._factors[key].solve(to_vector(rhs * measures))
         return from_vector(x, rhs.shape)
