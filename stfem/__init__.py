@@ -1,6 +1,7 @@
 """stfem: convection–diffusion problems, and a guaranteed bound of how wrong the result is."""
 
 from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
+from stfem.amplification import StabilityFactor, stability_factor
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.problems import (
     Box,
@@ -44,6 +45,7 @@ __all__ = [
     "Solution",
     "SolveError",
     "SplitEstimator",
+    "StabilityFactor",
     "StationaryProblem",
     "StationarySolution",
     "Torus",
@@ -61,6 +63,7 @@ __all__ = [
     "reconstruction",
     "solve",
     "solve_stationary",
+    "stability_factor",
     "studies",
     "timestepping",
 ]

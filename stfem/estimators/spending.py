@@ -1,4 +1,4 @@
-"""Shares of the one dissipation budget and what they pay for (T4)."""
+"""Shares of the one dissipation budget (T4): what the rest of it, and the mean of the error, then cost."""
 
 from __future__ import annotations
 
