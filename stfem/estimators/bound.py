@@ -281,13 +281,25 @@ class BoundState:
         self._energy = end.min(axis=(1, 2))
 
     @property
+    @np.errstate(over="ignore")
+    def growth(self) -> float:
+        """Exponential factor of what grew so far."""
+        return float(np.exp(self.exponent))
+
+    @property
     @np.errstate(over="ignore", invalid="ignore")
     def energy(self) -> float:
         """Bound of ( sup‖e‖² + ε∫‖A^{1/2}∇e‖² )^{1/2}, T4.3."""
+        return float(np.hypot(self.bound, self.dissipated))
+
+    @property
+    @np.errstate(over="ignore", invalid="ignore")
+    def dissipated(self) -> float:
+        """Bound of (ε∫‖A^{1/2}∇e‖²)^{1/2}, or of what a system has in its place."""
         total = self._flux_total + 2.0 * (self.initial * self.initial + self._work)
-        dissipated = float(_or_infinite(0.5 * (np.sqrt(self._flux_total) + np.sqrt(total))).min())
-        by_share = float((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
-        return float(np.sqrt(np.square(self.bound) + min(by_share, np.square(dissipated))))
+        by_work = float(_or_infinite(0.5 * (np.sqrt(self._flux_total) + np.sqrt(total))).min())
+        by_share = float(np.sqrt((self._energy**2 / (2.0 * ENERGY_SHARES)).min()))
+        return min(by_share, by_work)
 
 
 def _or_infinite(values: Array) -> Array:

@@ -32,7 +32,7 @@ class Estimate:
     bound_energy
         Bound of ( sup‖u − û‖² + ∫‖D^{1/2}∇(u − û)‖² )^{1/2} (T4.3). None for an estimator without one.
     bound_l1
-        Scalar problems: bound of ‖u(T) − û(T)‖_{L¹} (T4.4), else None.
+        Scalar problems: bound of ‖u(T) − û(T)‖_{L¹} (T4.4, T5.15), else None.
     enclosure
         (lower, upper) of ‖u(T) − u_h(T)‖_{L²} (T4.5).
     parts
@@ -49,6 +49,8 @@ class Estimate:
     error, error_final, error_energy, error_dg
         True errors sup‖u − û‖, at T, in the energy norm, and ‖u(T) − u_h(T)‖; None without an exact solution.
         The supremum is the largest of samples, a few on every slab.
+    error_l1
+        True error ‖u(T) − û(T)‖_{L¹}, on meshes.
     history
         Arrays over slabs: "time" (their ends), "bound" there, "alpha", "beta", "growth" (2μ as the bound has
         it), "member" (λ), "temporal", and the true "error" at the ends where it is known.
@@ -71,6 +73,7 @@ class Estimate:
     error_final: float | None = None
     error_energy: float | None = None
     error_dg: float | None = None
+    error_l1: float | None = None
     history: Mapping[str, Array] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -114,6 +117,7 @@ class Estimate:
             (self.bound, self.error),
             (self.bound_final, self.error_final),
             (self.bound_energy, self.error_energy),
+            (self.bound_l1, self.error_l1),
         )
         return any(
             bound is not None and error is not None and error > (1.0 + _ROUNDING) * bound

@@ -49,11 +49,14 @@ def _try(one: MeshPass, other: MeshPass) -> None:
     mine, theirs = one.state, other.state
     if mine is None or theirs is None or not (theirs.final < mine.final and theirs.bound <= mine.bound):
         return
-    moved = theirs.moved(_distance(one, other) + one.missed_end + other.missed_end)
+    distance = _distance(one, other) + one.missed_end + other.missed_end
+    moved = theirs.moved(distance)
     if moved.final < mine.final and moved.bound <= mine.bound:
         one.state, one.rows, one.errors = moved, [*other.rows], other.errors.copy()
         one.hyperbolic, one.parabolic = other.hyperbolic.copy(), other.parabolic.copy()
+        one.l1 = other.l1 + float(np.sqrt(one.measure)) * distance
         one.missed = max(one.missed, other.missed)
+        one.residual.missed_sup += other.residual.missed_sup
         one.residual.missed_flux_sq += other.residual.missed_flux_sq
         one.switched = [*other.switched, other]
 

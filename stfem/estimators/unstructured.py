@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from itertools import tee
 
 import numpy as np
 
-from stfem.estimators.bound import BoundState, Choice
+from stfem.estimators.bound import BoundState
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
+from stfem.estimators.mesh_errors import MeshErrors
 from stfem.estimators.mesh_spacing import MeshSpacing
 from stfem.estimators.switching import cheapest, switch
 from stfem.meshes.quadrature import Array
@@ -27,25 +28,25 @@ from stfem.reconstruction.unstructured import (
     is_mesh_rule,
     mesh_slabs,
 )
-from stfem.residual.unstructured import MeshResidual, integrated_exactly
+from stfem.residual.exactness import integrated_exactly
+from stfem.residual.temporal import temporal_defect
+from stfem.residual.unstructured import MeshResidual
 from stfem.semidiscretization import AnySemidiscretization, UnstructuredSemidiscretization
-from stfem.spaces.broken import BrokenSpace
-from stfem.spaces.legendre import gauss
 from stfem.timestepping import Node
 
 __all__ = ["MeshEstimator", "mesh_estimate"]
 
-#: Points in time per slab at which true errors are looked at, and order of the quadrature beyond that of û.
-_ERROR_POINTS, _ERROR_ORDER = 5, 12
+#: H + P as a function of t and U.
+RightSide = Callable[[float, Array], Array]
 
 
 @dataclass(frozen=True)
 class MeshEstimator:
     """Bound for scalar problems on unstructured meshes, linear ones and conservation laws (T3–T5).
 
-    For Dirichlet conditions, outflow, and periodic sides. Several reconstructions share the pass
-    over the nodes; at the end of every slab each may go on from the û of another, see
-    `stfem.estimators.switching`, and the smallest of their bounds is returned.
+    For all boundary conditions, see `stfem.residual.natural.NaturalResidual` for what a given flux costs.
+    Several reconstructions share the pass over the nodes; at the end of every slab each may go on from the û
+    of another, see `stfem.estimators.switching`, and the smallest of their bounds is returned.
 
     Parameters
     ----------
@@ -124,10 +125,15 @@ class MeshEstimator:
             semidiscretization, nodes, self.spacing, self.temporal_share, bound, interpolants
         )
         passes, slabs = [], []
+
+        def right_side(t: float, u: Array) -> Array:
+            parabolic = semidiscretization.rhs_parabolic(t, u) if semidiscretization.has_diffusion else 0.0
+            return np.asarray(semidiscretization.rhs_hyperbolic(t, u) + parabolic)
+
         for one, interpolant, stream in zip(bound, interpolants, tee(selector, len(bound)), strict=True):
             lift = OutflowLift(problem, one.target, self.lifted) if self.lifted else None
             residual = MeshResidual(problem, one, self.growth, lift=lift)
-            passes.append(MeshPass(problem, residual, lift, self.initial_error))
+            passes.append(MeshPass(problem, residual, lift, self.initial_error, right_side))
             slabs.append(mesh_slabs(map(one.at_node, stream), interpolant))
         decay_rate = poincare_rate(passes[0].residual)
         for slabs_now in zip(*slabs, strict=True):
@@ -187,23 +193,27 @@ class MeshPass:
         residual: MeshResidual,
         lift: OutflowLift | None,
         initial_error: float | None,
+        right_side: RightSide | None = None,
     ) -> None:
         self.problem, self.reconstruction, self.residual = problem, residual.reconstruction, residual
-        self._lift, self._initial_error = lift, initial_error
+        self._lift, self._initial_error, self._right_side = lift, initial_error, right_side
         self.state: BoundState | None = None
         self.rows: list[tuple[float, ...]] = []
-        size = self.reconstruction.target.mesh.size
-        self.hyperbolic, self.parabolic = np.zeros(size), np.zeros(size)
+        mesh = self.reconstruction.target.mesh
+        self.measure = float(mesh.cell_measures.sum())
+        self.hyperbolic, self.parabolic = np.zeros(mesh.size), np.zeros(mesh.size)
         # ‖z‖ of the oscillation of boundary data: at any time, at the end of the last slab
         self.missed, self.missed_end = 0.0, 0.0
-        self.errors = np.zeros(2)  # sup ‖e‖², ∫‖D^{1/2}∇e‖²
+        self.l1 = 0.0  # bound in L¹ of what is not missed there (T5.15)
+        self.errors = MeshErrors(problem, self.reconstruction.target, residual.diffusion)
         self.last: MeshSlab | None = None
         # passes that this one went on from
         self.switched: list[MeshPass] = []
-        target = self.reconstruction.target
-        self._points, weights = target.mesh.reference.quadrature(2 * target.degree + _ERROR_ORDER)
-        self._x = target.mesh.points(self._points)
-        self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
+
+    @property
+    def _known(self) -> bool:
+        """Whether errors of û are."""
+        return self.problem.exact is not None and self._lift is None
 
     def take(self, slab: MeshSlab) -> float:
         """Advance the bound over one slab; what that adds to it, or its share of the run if that is more."""
@@ -211,127 +221,117 @@ class MeshPass:
         start, self.missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
         self.missed = max(self.missed, sup)
         if self.state is None:
-            initial = self._initial(slab.at(0.0, slab.state)) + start
-            measure = float(self.reconstruction.target.mesh.cell_measures.sum())
-            self.state = BoundState(
-                initial, initial * np.sqrt(measure), 0.0, poincare_rate(self.residual), measure, (0.0,)
-            )
+            initial, self.l1 = self._initial(slab.at(0.0, slab.state))
+            rate = poincare_rate(self.residual)
+            self.state = BoundState(initial + start, self.l1, 0.0, rate, self.measure, (0.0,))
         level = self.state.final
         norms, way = cheapest(self.residual.norms(slab), level)
+        share = 0.0
+        if self._right_side is not None and slab.discrete is not None:
+            defect = temporal_defect(slab.discrete, self.reconstruction, self._right_side)
+            share = replace(norms, temporal=defect).temporal_share(0.0)
         choice = self.state.advance(norms, 0.0)
+        with np.errstate(over="ignore"):
+            factor = float(np.exp((self.residual.reaction_growth or 0.0) * norms.duration))
+        self.l1 = factor * (self.l1 + norms.integral_l1(self.measure))
         self.hyperbolic += choice.alpha * cell_shares(norms.residual_sq)
         self.parabolic += choice.beta * cell_shares(norms.flux_sq)
-        if self.problem.exact is not None and self._lift is None:
-            self._true_errors(slab)
-        self._keep(slab, choice, way)
+        if self._known:
+            self.errors.look(slab)
+        self.rows.append((slab.time.stop, self.state.final, choice.alpha, choice.beta, way, share))
+        self.last = slab
         added = choice.alpha + float(np.hypot(level, np.sqrt(choice.beta))) - level
         return max(added, level * slab.time.duration / self.problem.final_time)
 
-    def _initial(self, state: Array) -> float:
-        """z_0."""
+    def _initial(self, state: Array) -> tuple[float, float]:
+        """z_0, and a bound of the same in L¹."""
         if self._initial_error is not None:
-            return self._initial_error
-        distance = float(np.sqrt(self._distance_sq(state, 0.0, initial=True)))
+            return self._initial_error, float(np.sqrt(self.measure)) * self._initial_error
+        squares = self.errors.initial_sq(state)
         nothing = self.problem.initial[0].is_zero and not np.any(state)
-        return distance + self._layer(state) + (0.0 if nothing else self.residual.underflow)
+        more = self._layer(state) + (0.0 if nothing else self.residual.underflow)
+        by_cells = np.sqrt(self.reconstruction.target.mesh.cell_measures * squares).sum()
+        return float(np.sqrt(squares.sum())) + more, float(by_cells) + float(np.sqrt(self.measure)) * more
 
     def _layer(self, state: Array) -> float:
         """Bound of ‖w‖ of the layers at one time."""
         return 0.0 if self._lift is None else self._lift.size(state)
 
-    def _keep(self, slab: MeshSlab, choice: Choice, way: int) -> None:
-        final = self.state.final if self.state is not None else np.nan
-        self.rows.append((slab.time.stop, final, choice.alpha, choice.beta, way))
-        self.last = slab
-
-    def _distance_sq(self, state: Array, t: float, initial: bool = False) -> float:
-        """‖u − û‖² at one time, or of u_0."""
-        exact = self.problem.initial[0](self._x, t)[None] if initial else self._exact(t)
-        difference = exact - self.reconstruction.target.values(state, self._points)
-        return float((self._weights * difference**2).sum())
-
-    def _exact(self, t: float) -> Array:
-        if self.problem.exact is None:
-            raise ValueError("exact: expected an exact solution, got None")
-        return self.problem.exact(self._x, t)
-
-    def _true_errors(self, slab: MeshSlab) -> None:
-        points, weights = gauss(_ERROR_POINTS)
-        gradient = self.problem.exact_gradient
-        for s, weight in zip([0.0, *points, 1.0], [0.0, *weights, 0.0], strict=True):
-            state, t = slab.at(float(s), slab.state), slab.time.start + float(s) * slab.time.duration
-            self.errors[0] = max(self.errors[0], self._distance_sq(state, t))
-            if gradient is not None and weight > 0.0:
-                slopes = gradient(self._x, t) - self.reconstruction.target.gradients(state, self._points)
-                square = np.einsum("imqc,ijc,jmqc->qc", slopes, self.residual.diffusion, slopes)
-                self.errors[1] += weight * slab.time.duration * float((self._weights * square).sum())
+    def _in_l1(self, final: float) -> float:
+        """Bound of ‖e(T)‖_{L¹}: by the variation of the residual (T5.15), or |Ω|^{1/2} times that in L²."""
+        root = float(np.sqrt(self.measure)) * final
+        growth, missed = self.residual.reaction_growth, self.residual.missed_sup
+        natural = self.residual.boundary.natural
+        if growth is None or self._lift is not None or not natural.nonnegative_l1:
+            return root
+        if missed > 0.0 and not natural.maximum_principle:
+            return root
+        l1 = self.l1
+        if missed > 0.0:
+            with np.errstate(over="ignore"):
+                l1 += self.measure * missed * float(np.exp(growth * self.problem.final_time))
+        return min(root, l1)
 
     @np.errstate(over="ignore")
     def result(self) -> Estimate:
         """The estimate after the last slab."""
         if self.state is None or self.last is None:
             raise ValueError("nodes: expected at least two time nodes, got fewer")
-        state, last = self.state, self.last
+        state, last, residual = self.state, self.last, self.residual
         columns = np.array(self.rows).T
-        history = dict(zip(("time", "bound", "alpha", "beta", "way"), columns, strict=True))
-        final, gap = last.at(1.0, last.state), self._gap(last)
-        known = self.problem.exact is not None and self._lift is None
+        names = ("time", "bound", "alpha", "beta", "way", "temporal")
+        history = dict(zip(names, columns, strict=True))
+        final, u, space = last.at(1.0, last.state), last.stop.node.values, self.reconstruction.space
+        gap = self.errors.gap(final, space, u)
         width = state.final + self._layer(final) + self.missed_end
-        if np.any(last.stop.node.values):
-            width += self.residual.underflow
-        flux = float(self.residual.missed_flux_sq)
-        residuals = [entry.residual for entry in (self, *self.switched)]
-        unproved = tuple(dict.fromkeys(sentence for entry in residuals for sentence in entry.unproved))
-        start, order = self.problem.initial[0], 2 * self.reconstruction.target.degree + _ERROR_ORDER
-        if self._initial_error is not None:
-            unproved = (*unproved, f"‖u_0 − û(0)‖ ≤ {self._initial_error:g} is an argument, not checked")
-        elif not integrated_exactly(start, order):
-            count = self._points.shape[1]
-            unproved = (*unproved, f"initial value integrated with {count} points per cell")
+        if np.any(u):
+            width += residual.underflow
+        total = float(history["alpha"].sum())
+        temporal = float((history["temporal"] * history["alpha"]).sum() / total) if total > 0.0 else 0.0
+        unproved = self._unproved()
+        known = self._known
+        errors = self.errors.at(final, last.time.stop) if known else (None, None)
+        energy = float(np.sqrt(self.errors.supremum_sq + self.errors.dissipated))
         return Estimate(
             bound=state.bound + self.missed,
             bound_final=state.final + self.missed_end,
-            bound_energy=state.energy + float(np.sqrt(self.missed**2 + flux)),
-            bound_l1=None,
+            bound_energy=state.energy / float(np.sqrt(1.0 - residual.spent))
+            + float(np.sqrt(self.missed**2 + float(residual.missed_flux_sq))),
+            bound_l1=self._in_l1(state.final + self.missed_end),
             enclosure=(max(0.0, gap - width), gap + width),
             parts={
                 "initial": state.initial,
                 "hyperbolic": state.hyperbolic,
                 "parabolic": float(np.sqrt(state.parabolic_sq)),
-                "temporal": 0.0,
-                "growth": float(np.exp(state.exponent)),
+                "temporal": temporal,
+                "growth": state.growth,
             },
-            indicators_sq=float(history["alpha"].sum()) * self.hyperbolic + self.parabolic,
-            assumptions=unproved,
+            indicators_sq=total * self.hyperbolic + self.parabolic,
+            assumptions=(*residual.assumptions, *unproved),
             unproved=unproved,
-            error=float(np.sqrt(self.errors[0])) if known else None,
-            error_final=float(np.sqrt(self._distance_sq(final, last.time.stop))) if known else None,
-            error_energy=float(np.sqrt(self.errors.sum()))
-            if known and self.problem.exact_gradient is not None
-            else None,
-            error_dg=self._error_dg(last) if self.problem.exact is not None else None,
+            error=float(np.sqrt(self.errors.supremum_sq)) if known else None,
+            error_final=errors[0],
+            error_energy=energy if known and self.problem.exact_gradient is not None else None,
+            error_dg=self.errors.of_solution(space, u, last.time.stop) if self.problem.exact else None,
+            error_l1=errors[1],
             history=history,
             facts={
                 "slabs": len(self.rows),
                 "switches": len(self.switched),
                 "cells": self.reconstruction.target.mesh.size,
-                "degree": self.reconstruction.space.degree,
+                "degree": space.degree,
                 "degree_reconstruction": self.reconstruction.target.degree,
             },
         )
 
-    def _difference_sq(self, other: Array, space: BrokenSpace, u: Array) -> float:
-        difference = other - space.values(u, self._points)
-        return float((self._weights * difference**2).sum())
-
-    def _gap(self, last: MeshSlab) -> float:
-        """‖û(T) − u_h(T)‖ (T4.5)."""
-        field = self.reconstruction.target.values(last.at(1.0, last.state), self._points)
-        return float(np.sqrt(self._difference_sq(field, self.reconstruction.space, last.stop.node.values)))
-
-    def _error_dg(self, last: MeshSlab) -> float:
-        exact = self._exact(last.time.stop)
-        return float(np.sqrt(self._difference_sq(exact, self.reconstruction.space, last.stop.node.values)))
+    def _unproved(self) -> tuple[str, ...]:
+        residuals = [entry.residual for entry in (self, *self.switched)]
+        unproved = tuple(dict.fromkeys(sentence for entry in residuals for sentence in entry.unproved))
+        if self._initial_error is not None:
+            return (*unproved, f"‖u_0 − û(0)‖ ≤ {self._initial_error:g} is an argument, not checked")
+        if not integrated_exactly(self.problem.initial[0], self.errors.order):
+            return (*unproved, f"initial value integrated with {self.errors.count} points per cell")
+        return unproved
 
 
 def poincare_rate(residual: MeshResidual) -> float:

@@ -37,11 +37,12 @@ class SourceModes:
     """
 
     def __init__(self, source: Data, target: BrokenSpace, order: int, points: int) -> None:
-        self._target, self._extra, self._zero = target, points, source.is_zero
+        separated = source.separated()
+        self._target, self._extra = target, points
+        self._zero = source.is_zero or (separated is not None and not separated.fields)
         mesh = target.mesh
         self._moments: _FewTerms | _AnySource
-        separated = source.separated()
-        if separated is not None and len(separated.fields) <= _TERMS:
+        if separated is not None and 0 < len(separated.fields) <= _TERMS:
             self._moments = _FewTerms(separated, target, order)
         else:
             self._moments = _AnySource(source, target, order)

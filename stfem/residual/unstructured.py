@@ -7,24 +7,26 @@ With S = ∂_tû + ∇·f(û) + cû − ∇·d̃ − g there are, for every cand
     P:  R_H = cell means of S in L²,              p_K = ‖D^{-1/2}(d̃ − D∇û)‖_K + h_K ‖S − mean S‖_K/(π√λ_min),
 
 the last by the inequality of Payne and Weinberger on convex cells, λ_min that of D. All are valid on every
-slab; F only where u is given on the whole boundary, see `BoundaryCheck`.
+slab; what the boundary adds to each where a flux is given is in `NaturalResidual`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from stfem.data import Data, Polynomial
 from stfem.meshes import reference as shapes
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshSlab, OutflowLift, minkowski
 from stfem.residual.boundary import BoundaryCheck
+from stfem.residual.boundary_growth import SPENT
+from stfem.residual.exactness import DATA_POINTS, integrated_exactly, quadrature_order
 from stfem.residual.mesh_growth import MeshGrowth
 from stfem.residual.modal import ModalTerms
 from stfem.residual.norms import UNDERFLOW, SlabNorms
 from stfem.residual.source import SourceModes
 from stfem.residual.transport import ConvectionModes, Transport, flux_degree
+from stfem.residual.variation import TotalVariation
 from stfem.residual.ways import Terms, Way, lower_root, squares
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
@@ -32,10 +34,6 @@ from stfem.spaces.legendre import gauss
 __all__ = ["MeshResidual", "Way"]
 
 _UNIT_ROUNDOFF = 2.0**-53
-#: Polynomial degree in space and number of points in time that the quadrature has for data beyond û.
-_DATA_ORDER, _DATA_POINTS = 6, 2
-#: Order up to which sources that are polynomials are followed by the quadrature.
-_LARGEST_ORDER = 24
 
 
 class MeshResidual:
@@ -77,13 +75,13 @@ class MeshResidual:
         if equation.components != 1:
             raise ValueError(f"equation: expected a scalar one, got {equation!r}")
         self.problem, self.reconstruction = problem, reconstruction
-        self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
         mesh, target = reconstruction.target.mesh, reconstruction.target
         self.diffusion = cell_diffusion(equation, mesh)
         self._nonlinear = None if equation.linear else MeshGrowth(problem, reconstruction)
-        self._growth, self._growth_given = self._growth_rate(growth)
         self._smallest, self._root = _inverted(self.diffusion)
-        chosen = self._quadrature_order() if order is None else order
+        self.boundary, self._lift = BoundaryCheck(problem, reconstruction, lift), lift
+        self._growth, self._growth_given = self._growth_rate(growth)
+        chosen = quadrature_order(equation, problem.source[0], target) if order is None else order
         self.order = chosen
         self.points, weights = mesh.reference.quadrature(chosen)
         self.x = mesh.points(self.points)
@@ -93,10 +91,15 @@ class MeshResidual:
         self.ways = tuple(self._possible_ways())
         #: ∫‖D^{1/2}∇z‖² so far, z the lifted oscillation of the boundary data.
         self.missed_flux_sq = 0.0
+        #: Bound of what û misses of given values so far.
+        self.missed_sup = 0.0
+        self.variation: TotalVariation | None = None
+        if mesh.affine and equation.linear:
+            self.variation = TotalVariation(reconstruction, self.diffusion, self.boundary.natural)
         self._transport = Transport(equation, self.x)
         constant = mesh.affine and self._transport.constant
         self.modal = ModalTerms(equation, reconstruction, self.diffusion) if constant else None
-        self._source_modes = SourceModes(problem.source[0], target, chosen, _DATA_POINTS)
+        self._source_modes = SourceModes(problem.source[0], target, chosen, DATA_POINTS)
         self._convection_modes: ConvectionModes | None = None
         if self.modal is not None and not equation.linear:
             root = self.modal.root if any(way.convective for way in self.ways) else None
@@ -121,32 +124,17 @@ class MeshResidual:
             raise ValueError(f"growth: expected at least 2μ = −2c = {known:g}, got {given:g}")
         return (known if given is None else given), False
 
-    def _quadrature_order(self) -> int:
-        """Exact for a source that is a polynomial of no large degree; without modes for f(û), too."""
-        mesh, equation, source = (
-            self.reconstruction.target.mesh,
-            self.problem.equation,
-            self.problem.source[0],
-        )
-        degree, extra = self.reconstruction.target.degree, 0 if mesh.affine else mesh.dim
-        order = 2 * degree + _DATA_ORDER
-        if not equation.linear:
-            order = max(order, 0 if mesh.affine else 2 * flux_degree(equation) * degree)
-            if isinstance(source, Polynomial):
-                order = max(
-                    order, min(2 * sum(n - 1 for n in source.coefficients.shape[:-1]), _LARGEST_ORDER)
-                )
-        return order + extra
-
     def _possible_ways(self) -> list[Way]:
         reconstruction, mesh = self.reconstruction, self.reconstruction.target.mesh
         if not np.any(self.diffusion):
             return [Way(False, False, -1)]
         ways = []
+        # what h̃·n misses of f(û)·n on the rest of the boundary is known for f = bu
+        convected = self.problem.equation.linear or self.boundary.all_given
         convex = mesh.affine or mesh.reference is not shapes.HEXAHEDRON
         for k in range(len(reconstruction.diffusive_spaces)):
             ways.append(Way(False, False, k))
-            if reconstruction.convective_space is not None and self.boundary.all_given:
+            if reconstruction.convective_space is not None and convected:
                 ways.append(Way(True, False, k))
             if convex:
                 ways.append(Way(False, True, k))
@@ -175,6 +163,24 @@ class MeshResidual:
             sentences.append(f"source integrated with {count} points per cell")
         return tuple(sentences)
 
+    @property
+    def spent(self) -> float:
+        """Share of the dissipation that holds errors at the boundary, and is not there for anything else."""
+        return SPENT if self.boundary.natural.growth > 0.0 else 0.0
+
+    @property
+    def reaction_growth(self) -> float | None:
+        """sup(−c)_+; None where c or ∇·b vary or f is not linear, and it is not known."""
+        equation = self.problem.equation
+        if not equation.linear or equation.velocity_divergence or not equation.reaction.constant:
+            return None
+        return max(0.0, -equation.reaction.constant_value())
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Sentences on what the bound rests on beyond what is proved or not."""
+        return self.boundary.natural.assumptions
+
     def norms(self, slab: MeshSlab) -> tuple[SlabNorms, ...]:
         """Norms on a slab in the order of `ways`."""
         self.boundary.look(slab)
@@ -183,30 +189,46 @@ class MeshResidual:
             missed = None if oscillation is None else oscillation.suprema(slab)
             growth = self._nonlinear.rate(slab, missed)
             frozen = None if missed is None else self._nonlinear.frozen(slab, missed)
-        totals, sizes = self._by_points(slab) if self.modal is None else self._by_modes(slab, self.modal)
+        totals, sizes, cells = self._by_modes(slab, self.modal) if self.modal else self._by_points(slab)
         remainder = self._round_off(slab, sizes)
+        variation = np.inf if self.variation is None else self.variation.of(slab, cells)
         pairs = [self._pair(way, total) for way, total in zip(self.ways, totals, strict=True)]
+        lifted, carried, absorbed = self.boundary.natural.added(slab, self.ways, oscillation)
+        pairs = [
+            (minkowski([r, more]), minkowski([f, other]))
+            for (r, f), more, other in zip(pairs, lifted, carried, strict=True)
+        ]
         added = [] if self._lift is None else [self._lift.added(slab)]
         if oscillation is not None:
             added.append(oscillation.added(slab, frozen))
             self.missed_flux_sq += float(added[-1][1].sum())
+            self.missed_sup = max(self.missed_sup, oscillation.sup(slab))
         for residual, flux in added:
             pairs = [(minkowski([r, residual]), minkowski([f, flux])) for r, f in pairs]
-        return tuple(self._slab_norms(slab, *pair, remainder, growth) for pair in pairs)
+        # the part of the dissipation that is left pays for the residual (T5.14)
+        left = 1.0 - self.spent
+        return tuple(
+            self._slab_norms(slab, r, (f + more) / left, remainder, growth, variation)
+            for (r, f), more in zip(pairs, absorbed, strict=True)
+        )
 
-    def _by_points(self, slab: MeshSlab) -> tuple[Array, float]:
-        """Squares of every way ``(ways, 3, C)``, and ∫ of the norms of what is added up."""
+    def _by_points(self, slab: MeshSlab) -> tuple[Array, float, Array]:
+        """Squares of every way ``(ways, 3, C)``, ∫ of the norms of what is added up, ∫_K R² within K."""
         degree = slab.time.degree
-        times, weights = gauss(max(flux_degree(self.problem.equation) * degree, degree + _DATA_POINTS) + 1)
+        times, weights = gauss(max(flux_degree(self.problem.equation) * degree, degree + DATA_POINTS) + 1)
         totals = np.zeros((len(self.ways), 3, self.reconstruction.target.mesh.size))
-        sizes = 0.0
+        sizes, cells = 0.0, np.zeros(self.reconstruction.target.mesh.size)
+        diffused = None if self.variation is None else self.variation.diffused(slab.state[:, 0])
+        table = self.reconstruction.target.basis.values(self.points)
         for s, weight in zip(times, weights * slab.time.duration, strict=True):
             terms = self._terms(slab, float(s))
             totals += weight * squares(self.ways, terms, self)
             sizes += weight * sum(float(np.sqrt(self.square(term).sum())) for term in terms.added)
-        return totals, sizes
+            if diffused is not None:
+                cells += weight * self.square(terms.scalar - table @ slab.at(float(s), diffused))
+        return totals, sizes, cells
 
-    def _by_modes(self, slab: MeshSlab, modal: ModalTerms) -> tuple[Array, float]:
+    def _by_modes(self, slab: MeshSlab, modal: ModalTerms) -> tuple[Array, float, Array]:
         source, left_source, of_means = self._source_modes.of(slab.time)
         convection = None if self._convection_modes is None else self._convection_modes.of(slab)
         left = left_source
@@ -222,7 +244,9 @@ class MeshResidual:
             total[1] += convection.left_flux if convection is not None and way.convective else 0.0
             total[2] += left_out if convection is not None else np.maximum(left_out - of_means, 0.0)
         root = float(np.sqrt(slab.time.duration))
-        return totals, root * sum(float(np.sqrt(modal.square(term).sum())) for term in terms.added)
+        sizes = root * sum(float(np.sqrt(modal.square(term).sum())) for term in terms.added)
+        diffused = 0.0 if self.variation is None else self.variation.diffused(slab.state[:, 0])
+        return totals, sizes, modal.square(terms.scalar - diffused) + left
 
     def _pair(self, way: Way, totals: Array) -> tuple[Array, Array]:
         """Local squares of R_H and of D^{-1/2}Φ."""
@@ -234,20 +258,13 @@ class MeshResidual:
         return residual, flux
 
     def _slab_norms(
-        self, slab: MeshSlab, residual: Array, flux: Array, remainder: float, growth: float
+        self, slab: MeshSlab, residual: Array, flux: Array, remainder: float, growth: float, variation: float
     ) -> SlabNorms:
         zeros = np.zeros_like(residual)
+        time, whole = slab.time, growth + self.boundary.natural.growth
         return SlabNorms(
-            slab.time.start,
-            slab.time.stop,
-            residual,
-            zeros,
-            zeros,
-            flux,
-            zeros[None],
-            remainder,
-            0.0,
-            growth,
+            *(time.start, time.stop, residual, zeros, zeros, flux, zeros[None], remainder, 0.0, whole),
+            variation=variation,
         )
 
     def _terms(self, slab: MeshSlab, s: float) -> Terms:
@@ -307,20 +324,6 @@ class MeshResidual:
         rounded = _UNIT_ROUNDOFF * 2.0 * (slab.time.degree + 1 + modes * target.mesh.dim) * sizes
         still = not any(np.any(node.node.values) for node in (slab.start, slab.stop))
         return rounded + (0.0 if still else slab.time.duration * self.underflow)
-
-
-def integrated_exactly(data: Data, order: int) -> bool:
-    """Whether squares of data, less polynomials of a degree ``order`` allows, are integrated exactly.
-
-    Constants and polynomials of a total degree in space up to half of ``order``, and up to 3 in time: what
-    every slab has points for.
-    """
-    if data.constant:
-        return True
-    if not isinstance(data, Polynomial):
-        return False
-    *in_space, in_time = (count - 1 for count in data.coefficients.shape)
-    return bool(2 * sum(in_space) <= order and in_time <= _DATA_POINTS + 1)
 
 
 def _inverted(diffusion: Array) -> tuple[Array, Array]:

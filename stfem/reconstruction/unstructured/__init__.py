@@ -5,14 +5,10 @@ from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import OutflowLift, minkowski
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import (
-    DiscreteSlab,
     LocalReconstruction,
     MeshNode,
     MeshReconstruction,
-    MeshSlab,
     SchemeFluxes,
-    TimeInterpolant,
-    mesh_slabs,
 )
 from stfem.reconstruction.unstructured.oscillation import BoundaryOscillation
 from stfem.reconstruction.unstructured.relaxation import FluxRelaxation
@@ -25,6 +21,7 @@ from stfem.reconstruction.unstructured.rules import (
     VertexPatches,
     is_mesh_rule,
 )
+from stfem.reconstruction.unstructured.slab import DiscreteSlab, MeshSlab, TimeInterpolant, mesh_slabs
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Values and fluxes that a problem gives on the boundary, as reconstructions need them (T5)."""
+"""Values that a problem gives on the boundary, as reconstructions need them (T5)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stfem.semidiscretization.unstructured.boundary import FixedInTime
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.continuous import ContinuousSpace
 
-__all__ = ["BoundaryValues", "NodeValues", "boundary_values", "cells_near", "insulated_facets", "parts_of"]
+__all__ = ["BoundaryValues", "NodeValues", "boundary_values", "cells_near", "parts_of"]
 
 #: Order of the quadrature on facets at whose points a flow is looked at.
 _INFLOW_ORDER = 8
@@ -117,12 +117,6 @@ def _enters(problem: Problem, mesh: UnstructuredMesh, facets: Index) -> NDArray[
     else:
         speed = (np.stack([b(x, 0.0) for b in equation.velocity]) * normals).sum(axis=0)
     return np.asarray((speed < 0.0).any(axis=0))
-
-
-def insulated_facets(parts: Sequence[BoundaryPart]) -> Index:
-    """Facets where the diffusive flux is given: zero, on all that bounds allow."""
-    free = [part.facets for part in parts if not part.condition.trace]
-    return np.concatenate([np.zeros(0, dtype=np.intp), *free])
 
 
 def parts_of(problem: Problem, mesh: UnstructuredMesh) -> tuple[BoundaryPart, ...]:

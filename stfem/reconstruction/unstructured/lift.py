@@ -16,7 +16,7 @@ from stfem.problems import Problem
 from stfem.problems.bounded import BoundaryPart
 from stfem.reconstruction.unstructured.fluxes import gradient_traces
 from stfem.reconstruction.unstructured.given import parts_of
-from stfem.reconstruction.unstructured.node import MeshSlab
+from stfem.reconstruction.unstructured.slab import MeshSlab
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss
 

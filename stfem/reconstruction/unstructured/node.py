@@ -1,35 +1,23 @@
-"""What a reconstruction on an unstructured mesh hands over at a time node, and on a slab (T2, T5)."""
+"""What a reconstruction on an unstructured mesh hands over at a time node (T2, T5)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from stfem.data import Constant, Slab
-from stfem.meshes.facets import Index
+from stfem.data import Constant
 from stfem.meshes.quadrature import Array
-from stfem.reconstruction.slab import Interpolant, stencils
 from stfem.reconstruction.unstructured.fluxes import FluxRecovery
 from stfem.reconstruction.unstructured.given import BoundaryValues
+from stfem.reconstruction.unstructured.natural import NaturalConditions, NaturalFluxes
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction
 from stfem.spaces.broken import BrokenSpace
-from stfem.spaces.legendre import legendre_values
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
 from stfem.timestepping import Node
 
-__all__ = [
-    "DiscreteSlab",
-    "LocalReconstruction",
-    "MeshNode",
-    "MeshReconstruction",
-    "MeshSlab",
-    "SchemeFluxes",
-    "TimeInterpolant",
-    "mesh_slabs",
-]
+__all__ = ["AveragedFlux", "LocalReconstruction", "MeshNode", "MeshReconstruction", "SchemeFluxes"]
 
 
 class SchemeFluxes(Protocol):
@@ -54,21 +42,6 @@ class SchemeFluxes(Protocol):
 
     def diffusive(self, t: float, u: Array, rate: bool) -> tuple[Array, Array, Array, Array]:
         """D∇u_h in the cells; numerical flux times ds/d(parameter); both jumps of `symmetry_moments`."""
-
-
-class TimeInterpolant(Interpolant, Hashable, Protocol):
-    """Interpolation in time, `Hermite` or `Lagrange`."""
-
-    @property
-    def degree(self) -> int:
-        """Polynomial degree."""
-
-    @property
-    def per_node(self) -> int:
-        """Arrays that one node contributes: 1 (value) or 2 (value and rate)."""
-
-    def modes(self, times: Sequence[float], start: float, stop: float) -> tuple[Array, Array]:
-        """Matrices from node data to Legendre modes of the interpolant and of its derivative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +92,10 @@ class MeshReconstruction(Protocol):
     convective_space: RaviartThomasSpace | None
 
     @property
+    def nodal(self) -> NodalReconstruction:
+        """The rule, linear in u_h, that û starts from."""
+
+    @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
         """Spaces of the candidates for d̃."""
 
@@ -144,8 +121,9 @@ class LocalReconstruction:
         Fluxes of the scheme; None leaves d_B and h̃ = f(û) alone.
     boundary
         The given values; zero by default.
-    insulated
-        Facets where D∇u·n = 0 is given.
+    natural
+        Conditions that give a flux q(û): the normal component of d_A, and of d_B where residuals are lifted
+        (T5.11).
     rates
         Whether fluxes are made of the rates as well, for interpolants that take rates.
     """
@@ -156,19 +134,22 @@ class LocalReconstruction:
         diffusion: Array,
         scheme: SchemeFluxes | None = None,
         boundary: BoundaryValues | None = None,
-        insulated: Index | None = None,
+        natural: NaturalConditions | None = None,
         rates: bool = True,
     ) -> None:
         self.per_node = 2 if rates else 1
-        self.nodal, self._scheme, self.insulated = nodal, scheme, insulated
+        self.nodal, self._scheme, self.natural = nodal, scheme, natural
         self.space, self.target = nodal.space, nodal.target.broken
         self.diffusion = np.reshape(diffusion, (*diffusion.shape[:2], -1))
         mesh = self.space.mesh
         self.boundary = boundary or BoundaryValues([(nodal.dirichlet, Constant(0.0, mesh.dim))])
         self._given = self.boundary.at(nodal.target)
         own = RaviartThomasSpace(mesh, self.space.degree)
-        self._averaged = AveragedFlux(self.target, self.diffusion, insulated)
+        self._averaged = AveragedFlux(self.target, self.diffusion, natural)
         self._own = None if scheme is None else FluxRecovery(own, scheme.cell_order, scheme.facet_order)
+        self._natural: NaturalFluxes | None = None
+        if scheme is not None and natural is not None and len(natural):
+            self._natural = natural.at(mesh.reference.on_facet.quadrature(scheme.facet_order)[0])
         self.convective_space = None if scheme is None else own
         spaces = [self._averaged.space] if scheme is None else [own, self._averaged.space]
         self._spaces = tuple(spaces) if np.any(self.diffusion) else ()
@@ -186,22 +167,44 @@ class LocalReconstruction:
         diffusive: list[Array] = []
         if self._own is not None and self._scheme is not None:
             scheme, own = self._scheme, self._own
+            both = [(u, field, rate) for (u, rate), field in zip(taken, state, strict=False)]
             data = [scheme.convective(t, node.values, False)]
             if len(taken) > 1:
                 data.append(scheme.convective_rate(t, node.values, node.rate))
-            convective = np.stack([own.space.local(own.interpolate(*entry)) for entry in data])
+            fluxes = [
+                self._convective(own, moments, t, *entry[1:])
+                for moments, entry in zip(data, both, strict=True)
+            ]
+            convective = np.stack([own.space.local(flux) for flux in fluxes])
             if self.diffusive_spaces:
-                diffusive.append(np.stack([self._scheme_flux(scheme, own, t, u, rate) for u, rate in taken]))
+                diffusive.append(np.stack([self._scheme_flux(scheme, own, t, *entry) for entry in both]))
         if self.diffusive_spaces:
-            diffusive.append(np.stack([self._averaged(field) for field in state[: self.per_node]]))
+            averaged = [self._averaged(f, t, rate) for f, (_, rate) in zip(state, taken, strict=False)]
+            diffusive.append(np.stack(averaged))
         return MeshNode(node, state, tuple(diffusive), convective)
 
     def defect_size(self, defect: Array) -> float:
         return self.target.norm_l2(self.nodal.field(defect))
 
-    def _scheme_flux(self, scheme: SchemeFluxes, own: FluxRecovery, t: float, u: Array, rate: bool) -> Array:
+    def _convective(
+        self, own: FluxRecovery, moments: tuple[Array, Array], t: float, field: Array, rate: bool
+    ) -> Array:
+        """h̃, with f(û)·n where the scheme has the total flux for its convective one."""
+        cells, facets = moments
+        if self._natural is not None:
+            for part, trace, _ in self._natural.of(self.target, field, t, rate):
+                if part.condition.total:
+                    facets[:, :, part.facets] = part.along(t) * trace * part.density
+        return own.interpolate(cells, facets)
+
+    def _scheme_flux(
+        self, scheme: SchemeFluxes, own: FluxRecovery, t: float, u: Array, field: Array, rate: bool
+    ) -> Array:
         """d_A, coefficients within the cells."""
         cells, facets, minus, plus = scheme.diffusive(t, u, rate)
+        if self._natural is not None:
+            for part, _, flux in self._natural.of(self.target, field, t, rate):
+                facets[:, :, part.facets] = flux
         jumps = own.symmetry_moments(minus, plus, self.diffusion)
         return own.space.local(own.interpolate(cells, facets, jumps))
 
@@ -215,123 +218,23 @@ class AveragedFlux:
         Space of û.
     diffusion
         D ``(d, d, C)`` or ``(d, d, 1)``.
-    insulated
-        Facets where the normal flux is zero.
+    natural
+        Conditions that give the normal flux.
     """
 
-    def __init__(self, target: BrokenSpace, diffusion: Array, insulated: Index | None) -> None:
+    def __init__(self, target: BrokenSpace, diffusion: Array, natural: NaturalConditions | None) -> None:
         self.space = RaviartThomasSpace(target.mesh, target.degree - 1)
         self._target, self._diffusion = target, diffusion
         self._recovery = FluxRecovery(self.space)
-        self._given: Array | None = None
-        if insulated is not None:
-            count = len(target.mesh.reference.on_facet.quadrature(self._recovery.facet_order)[1])
-            self._given = np.full((1, count, target.mesh.facets.count), np.nan)
-            self._given[:, :, insulated] = 0.0
+        self._natural: NaturalFluxes | None = None
+        if natural is not None and len(natural):
+            points = target.mesh.reference.on_facet.quadrature(self._recovery.facet_order)[0]
+            self._natural = natural.at(points)
+            self._absorbing = np.setdiff1d(natural.facets, natural.met)
 
-    def __call__(self, field: Array) -> Array:
-        flux = self._recovery.averaged(self._target, field, self._diffusion, self._given)
-        return self.space.local(flux)
-
-
-@dataclass(frozen=True, eq=False)
-class DiscreteSlab:
-    """The interpolant U^t of u_h on a slab.
-
-    Attributes
-    ----------
-    time
-        Slab with the polynomial degree in time.
-    arrays
-        Coefficients at the nodes of the stencil: u_h, and its rate where the interpolant takes rates.
-    values, rates
-        Matrices from these to Legendre modes of U^t and of its derivative.
-    """
-
-    time: Slab
-    arrays: Sequence[Array]
-    values: Array
-    rates: Array
-
-    def at(self, s: float) -> tuple[Array, Array]:
-        """U^t and dU^t/dt at t_n + s Δt, ``(m, modes, C)``."""
-        row = legendre_values(self.time.degree, [s])[0]
-        return self._combined(row @ self.values), self._combined(row @ self.rates)
-
-    def rate_sizes(self, space: BrokenSpace) -> Array:
-        """Norms in L²(slab × Ω) of the first three modes in time of dU^t/dt; 0 where there are fewer."""
-        sizes = [space.norm_l2(self._combined(row)) for row in self.rates[:3]]
-        return float(np.sqrt(self.time.duration)) * np.array([*sizes, 0.0, 0.0, 0.0][:3])
-
-    def _combined(self, weights: Array) -> Array:
-        total = np.zeros_like(self.arrays[0])
-        for weight, array in zip(weights.tolist(), self.arrays, strict=True):
-            total += weight * array
-        return total
-
-
-@dataclass(frozen=True, eq=False)
-class MeshSlab:
-    """û and fluxes on [t_n, t_{n+1}]: Legendre modes in time, first axis, of the arrays of `MeshNode`.
-
-    Attributes
-    ----------
-    time
-        Slab with the polynomial degree in time.
-    state, diffusive, convective
-        As in `MeshNode`, ``(degree + 1, m, modes, C)``.
-    rate
-        Modes of ∂_tû.
-    start, stop
-        Nodes at the ends.
-    discrete
-        Interpolant of u_h, where it is known.
-    """
-
-    time: Slab
-    state: Array
-    rate: Array
-    diffusive: tuple[Array, ...]
-    convective: Array | None
-    start: MeshNode
-    stop: MeshNode
-    discrete: DiscreteSlab | None = None
-
-    def at(self, s: float, modes: Array) -> Array:
-        """Coefficients at t_n + s Δt from modes in time."""
-        return np.asarray(np.tensordot(legendre_values(self.time.degree, [s])[0], modes, 1))
-
-
-def mesh_slabs(nodes: Iterable[MeshNode], interpolant: TimeInterpolant) -> Iterator[MeshSlab]:
-    """Stream slabs from a stream of nodes; see `stfem.reconstruction.reconstructed_slabs`.
-
-    Raises
-    ------
-    ValueError
-        For an interpolant that takes rates, of fluxes without.
-    """
-    for stencil, start, stop in stencils(nodes, interpolant):
-        times = [node.time for node in stencil]
-        values, rates = interpolant.modes(times, start.time, stop.time)
-        count = interpolant.per_node
-
-        def modes(arrays: list[Array], matrix: Array = values, count: int = count) -> Array:
-            return np.asarray(np.tensordot(matrix, np.concatenate([array[:count] for array in arrays]), 1))
-
-        fluxes = zip(*(node.diffusive for node in stencil), strict=True)
-        convective = [node.convective for node in stencil if node.convective is not None]
-        if any(len(flux) < count for flux in (*start.diffusive, *convective)):
-            raise ValueError("interpolant: expected one of values, for nodes without rates, got one of both")
-        states = [node.state for node in stencil]
-        time = Slab(start.time, stop.time, len(values) - 1)
-        discrete = [array for node in stencil for array in (node.node.values, node.node.rate)[:count]]
-        yield MeshSlab(
-            time,
-            modes(states),
-            modes(states, rates),
-            tuple(modes(list(arrays)) for arrays in fluxes),
-            modes(convective) if convective else None,
-            start,
-            stop,
-            DiscreteSlab(time, discrete, values, rates),
-        )
+    def __call__(self, field: Array, t: float, rate: bool = False) -> Array:
+        given = None
+        if self._natural is not None:
+            given = self._natural.given(self._target, field, t, rate)
+            given[:, :, self._absorbing] = np.nan  # D∇û·n as it is
+        return self.space.local(self._recovery.averaged(self._target, field, self._diffusion, given))

@@ -13,7 +13,7 @@ from stfem.meshes.quadrature import Array
 from stfem.reconstruction.unstructured.blending import blends
 from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import minkowski
-from stfem.reconstruction.unstructured.node import MeshSlab
+from stfem.reconstruction.unstructured.slab import MeshSlab
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.continuous import ContinuousSpace
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
@@ -171,6 +171,32 @@ class BoundaryOscillation:
                     square = np.einsum("iqc,ijc,jqc->qc", gradient, self._diffusion[:, :, cells], gradient)
                     np.add.at(fluxes[part], cells, weight * (w * square).sum(axis=0))
         return minkowski(residuals.reshape(-1, size)), minkowski(fluxes)
+
+    def hats(self, slab: MeshSlab) -> Array | None:
+        """Σ_v δ_v λ_v as modes in time ``(time modes, 1, modes, C)`` in `linear`; None for zero.
+
+        That is z on facets of the boundary where nothing is given: the other part of it vanishes there.
+        """
+        modes = self._modes(slab)
+        if len(modes) == 0:
+            return None
+        nodal = np.zeros((len(modes), self._linear.size))
+        nodal[:, self._ends] = modes[:, [0, -1] if len(self._ends) == 2 else [0]]
+        return self._linear.to_broken(nodal)[:, None]
+
+    @property
+    def linear(self) -> BrokenSpace:
+        """Space of the hat functions."""
+        return self._linear.broken
+
+    def sup(self, slab: MeshSlab) -> float:
+        """Bound of |δ| on the slab: polynomials through k + 1 points are at most 1 + (2/π) log k times their
+        values there, and modes in time at most √(2r + 1).
+        """
+        modes = self._modes(slab)
+        factors = np.sqrt(2.0 * np.arange(len(modes)) + 1.0)
+        lebesgue = 1.0 + 2.0 / np.pi * np.log(max(self._degree, 1))
+        return float(lebesgue * sum(f * np.abs(mode).max() for f, mode in zip(factors, modes, strict=True)))
 
     def sizes(self, slab: MeshSlab) -> tuple[float, float, float]:
         """Bounds of ‖z‖ at the start, at the end, and at all times of the slab."""

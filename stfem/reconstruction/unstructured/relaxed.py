@@ -56,9 +56,10 @@ class RelaxedFlux(LocalReconstruction):
                 "first: expected the fluxes of a linear scheme, got "
                 + ("none" if first.convective_space is None else f"those of {problem.equation!r}")
             )
+        natural = first.natural
         self.problem, mesh = problem, first.space.mesh
         self._relaxation = FluxRelaxation(
-            first.convective_space, first.target, first.diffusion, first.insulated
+            first.convective_space, first.target, first.diffusion, None if natural is None else natural.met
         )
         self._points = self._relaxation.points
         self._x = mesh.points(self._points)
@@ -89,9 +90,9 @@ class RelaxedFlux(LocalReconstruction):
         traces = self.target.traces(state, 0, self._parameters, np.arange(mesh.facets.count))
         result = own.facet_moments(self._flow(first.time) * traces, self._order)
         result += moments.reshape(result.shape)
-        if self.insulated is not None:
+        if self.natural is not None:
             given = self._relaxation.facet_moments(scheme).reshape(result.shape)
-            result[:, :, self.insulated] = given[:, :, self.insulated]
+            result[:, :, self.natural.facets] = given[:, :, self.natural.facets]
         return result.reshape(moments.shape)
 
     def _flow(self, t: float) -> Array:

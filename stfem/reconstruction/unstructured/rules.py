@@ -9,7 +9,8 @@ from inspect import signature
 from typing import Protocol, runtime_checkable
 
 from stfem.meshes.facets import Index
-from stfem.reconstruction.unstructured.given import boundary_values, insulated_facets, parts_of
+from stfem.reconstruction.unstructured.given import boundary_values
+from stfem.reconstruction.unstructured.natural import NaturalConditions
 from stfem.reconstruction.unstructured.nodal import NodalReconstruction, averaging, vertex_patches
 from stfem.reconstruction.unstructured.node import LocalReconstruction, MeshReconstruction
 from stfem.reconstruction.unstructured.relaxed import RelaxedFlux, seen_by_cells
@@ -68,7 +69,7 @@ class LocalRule(ABC):
             semidiscretization.diffusion.matrix_of_cells,
             fluxes,
             values,
-            insulated_facets(parts_of(semidiscretization.problem, semidiscretization.mesh)),
+            NaturalConditions(semidiscretization.problem, semidiscretization.mesh),
             rates=False,
         )
 
@@ -78,7 +79,7 @@ class VertexPatches(LocalRule):
     """Vertex-patch least squares, see `vertex_patches`: local, the default.
 
     û has degree q + 1; the residual is of order q + 1 for every ε, 0 included. Valid for every scalar problem
-    with Dirichlet conditions, outflow and periodic sides. Cost: one sparse product per time node, and where
+    on a mesh, with all conditions that bounds allow. Cost: one sparse product per time node, and where
     diffusion is seen by cells, for linear equations, that of `RelaxedFlux`.
     """
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
-from scipy.sparse import block_diag, coo_array, csc_array, csr_array
-from scipy.sparse.linalg import splu
+from scipy.sparse import block_diag, coo_array, csr_array
 
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem
 from stfem.reconstruction.unstructured.given import cells_near, parts_of
-from stfem.reconstruction.unstructured.iterations import FixedIterations
+from stfem.reconstruction.unstructured.nodal import NodalReconstruction
 from stfem.reconstruction.unstructured.node import AveragedFlux, LocalReconstruction, MeshNode
+from stfem.reconstruction.unstructured.systems import Factored, FixedIterations
 from stfem.spaces.continuous import ContinuousSpace
 from stfem.spaces.raviart_thomas import RaviartThomasSpace
 from stfem.timestepping import Node
@@ -57,7 +56,7 @@ class _SecondStage:
             if part.name in lifted:
                 self._kappa[cells_near(mesh, part.facets, _FORGOTTEN_LAYERS)] = 0.0
         self._given = first.boundary.at(self.continuous)
-        self._averaged = AveragedFlux(self.target, first.diffusion, first.insulated)
+        self._averaged = AveragedFlux(self.target, first.diffusion, first.natural)
         self._points, weights = mesh.reference.quadrature(2 * self.target.degree + _DATA_ORDER)
         self._x = mesh.points(self._points)
         self._x.flags.writeable = False
@@ -67,7 +66,7 @@ class _SecondStage:
         self._table = self.continuous.lagrange(self._points)
         equation = problem.equation
         self._steady = equation.linear and not any(b.time_dependent for b in equation.velocity)
-        self._kept: _Factored | None = None
+        self._kept: Factored | None = None
 
     def defect_size(self, defect: Array) -> float:
         """‖·‖ of what the local reconstruction makes of a defect."""
@@ -98,7 +97,12 @@ class _SecondStage:
         """d_A of the scheme, where there is one, and d_B of û."""
         if not node.diffusive:
             return ()
-        return (*(flux[:1] for flux in node.diffusive[:-1]), self._averaged(field)[None])
+        return (*(flux[:1] for flux in node.diffusive[:-1]), self._averaged(field, node.time)[None])
+
+    @property
+    def nodal(self) -> NodalReconstruction:
+        """The rule of the first stage."""
+        return self.first.nodal
 
     @property
     def _own_spaces(self) -> tuple[RaviartThomasSpace, ...]:
@@ -157,7 +161,7 @@ class BoundTwoStage(_SecondStage):
         if iterations is not None and iterations < 1:
             raise ValueError(f"iterations: expected at least 1 step, got {iterations}")
         self._iterations = iterations
-        self._system: _Factored | FixedIterations | None = None
+        self._system: Factored | FixedIterations | None = None
 
     @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
@@ -185,10 +189,8 @@ class BoundTwoStage(_SecondStage):
         given, nodes, count = self._given(first.time)[0], self._given.nodes, self._iterations
         if self._system is None or not self._steady:
             matrix = self._matrix(along)
-            self._system = (
-                _Factored(matrix, nodes) if count is None else FixedIterations(matrix, nodes, count)
-            )
-        if isinstance(self._system, _Factored):
+            self._system = Factored(matrix, nodes) if count is None else FixedIterations(matrix, nodes, count)
+        if isinstance(self._system, Factored):
             return self._system.solve(load, given)
         cells, local = self.continuous.hosts
         start = self.first.target.values(first.state[0], self.continuous.lattice)[0]
@@ -248,19 +250,30 @@ class BoundTwoStageMixed(_SecondStage):
         self._inverse = np.moveaxis(np.linalg.inv(matrices), 0, -1)
         self._diffused = np.einsum("ijc,jqnc->iqnc", first.diffusion, self._gradients)
         self._gather = csr_array(block_diag([_incidence(self.continuous), self._flux_space.gather]))
-        self._dofs = np.concatenate([self._given.nodes, self.continuous.size + self._insulated()])
+        self._dofs = np.concatenate([self._given.nodes, self.continuous.size + self._natural_dofs()])
 
     @property
     def diffusive_spaces(self) -> tuple[RaviartThomasSpace, ...]:
         """Of d_A, where the scheme's flux is known, d_B(û) and σ."""
         return (*self._own_spaces, self._flux_space)
 
-    def _insulated(self) -> Index:
-        """Coefficients of the flux on facets where its normal component is zero."""
-        facets = self.first.insulated
-        chosen = np.zeros(0, dtype=np.intp) if facets is None else facets
+    def _natural_dofs(self) -> Index:
+        """Coefficients of the flux on facets where its normal component is given."""
+        natural = self.first.natural
+        chosen = np.zeros(0, dtype=np.intp) if natural is None else natural.met
         modes, count = self._flux_space.local_space.facet_modes, self.space.mesh.facets.count
         return np.asarray((np.arange(modes)[:, None] * count + chosen).ravel(), dtype=np.intp)
+
+    def _natural_moments(self, node: MeshNode) -> Array:
+        """Their values, from q(u1)."""
+        natural = self.first.natural
+        if natural is None or len(natural) == 0:
+            return np.zeros(0)
+        order = 2 * self._flux_space.degree + 2
+        points = self.space.mesh.reference.on_facet.quadrature(order)[0]
+        given = natural.at(points).given(self.first.target, node.state[0], node.time)
+        moments = self._flux_space.facet_moments(given[:, :, natural.met], order)
+        return np.asarray(moments[0].ravel())
 
     def at_node(self, node: Node) -> MeshNode:
         first = self.first.at_node(node)
@@ -272,10 +285,9 @@ class BoundTwoStageMixed(_SecondStage):
         divergences = np.broadcast_to(self._divergences, (*self._divergences.shape[:2], self.space.mesh.size))
         of_fluxes = -np.einsum("qnc,qc->nc", divergences, duration * w * source)
         if self._kept is None or not self._steady:
-            self._kept = _Factored(self._matrix(along, divergences), self._dofs)
+            self._kept = Factored(self._matrix(along, divergences), self._dofs)
         load = self._gather.T @ np.concatenate([of_values.ravel(), of_fluxes.ravel()])
-        given = np.zeros(len(self._dofs))
-        given[: len(self._given.nodes)] = self._given(node.time)[0]
+        given = np.concatenate([self._given(node.time)[0], self._natural_moments(first)])
         solution = self._kept.solve(load, given)
         field = self.continuous.to_broken(solution[None, : self.continuous.size])
         flux = self._flux_space.local(solution[None, self.continuous.size :])
@@ -300,30 +312,6 @@ class BoundTwoStageMixed(_SecondStage):
         )
         local = csr_array(coo_array((blocks.ravel(), places), shape=(size * cells, size * cells)))
         return csr_array(self._gather.T @ (local @ self._gather))
-
-
-class _Factored:
-    """A symmetric positive definite system with some unknowns given."""
-
-    def __init__(self, matrix: Any, fixed: Index) -> None:
-        self._fixed = fixed
-        self._free = np.setdiff1d(np.arange(matrix.shape[0]), fixed)
-        rows = csr_array(matrix)[self._free]
-        self._coupling = rows[:, fixed]
-        # diagonal pivots, in an order that keeps the symmetry
-        self._solve = splu(
-            csc_array(rows[:, self._free]),
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        ).solve
-
-    def solve(self, load: Array, given: Array) -> Array:
-        """All unknowns, ``given`` at the fixed ones."""
-        result = np.empty(len(load))
-        result[self._fixed] = given
-        result[self._free] = self._solve(load[self._free] - self._coupling @ given)
-        return result
 
 
 def _gram(left: Array, right: Array) -> Array:

@@ -8,7 +8,7 @@ from scipy import sparse
 import stfem
 from stfem.problems import transient_wave
 from stfem.reconstruction.unstructured import TwoStage, VertexPatches
-from stfem.reconstruction.unstructured.iterations import FixedIterations
+from stfem.reconstruction.unstructured.systems import FixedIterations
 
 
 def test_conjugate_gradients_end_at_the_solution():

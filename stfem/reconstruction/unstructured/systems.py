@@ -1,16 +1,17 @@
-"""A fixed number of steps towards the solution of a symmetric system, where any result will do (T5)."""
+"""Solutions of the symmetric systems of the second stage: exact, or by a fixed number of steps (T5)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.linalg import splu
 
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 
-__all__ = ["FixedIterations"]
+__all__ = ["Factored", "FixedIterations"]
 
 
 class FixedIterations:
@@ -54,4 +55,28 @@ class FixedIterations:
             before, size = size, float(left @ scaled)
             direction = scaled + (size / before) * direction
         result[self._free] = x
+        return result
+
+
+class Factored:
+    """A symmetric positive definite system with some unknowns given."""
+
+    def __init__(self, matrix: Any, fixed: Index) -> None:
+        self._fixed = fixed
+        self._free = np.setdiff1d(np.arange(matrix.shape[0]), fixed)
+        rows = csr_array(matrix)[self._free]
+        self._coupling = rows[:, fixed]
+        # diagonal pivots, in an order that keeps the symmetry
+        self._solve = splu(
+            csc_array(rows[:, self._free]),
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        ).solve
+
+    def solve(self, load: Array, given: Array) -> Array:
+        """All unknowns, ``given`` at the fixed ones."""
+        result = np.empty(len(load))
+        result[self._fixed] = given
+        result[self._free] = self._solve(load[self._free] - self._coupling @ given)
         return result

@@ -1,0 +1,97 @@
+"""Distances on unstructured meshes by quadrature: true errors, initial errors, û − u_h."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+
+from stfem.meshes.quadrature import Array
+from stfem.problems import Problem
+from stfem.reconstruction.unstructured import MeshSlab
+from stfem.spaces.broken import BrokenSpace
+from stfem.spaces.legendre import gauss
+
+__all__ = ["MeshErrors"]
+
+#: Points in time per slab at which true errors are looked at, and order of the quadrature beyond that of û.
+_POINTS, _ORDER = 5, 12
+
+
+class MeshErrors:
+    """Errors u − û, collected slab by slab.
+
+    Parameters
+    ----------
+    problem
+        With or without an exact solution.
+    target
+        Space of û.
+    diffusion
+        D ``(d, d, C)`` or ``(d, d, 1)``.
+
+    Attributes
+    ----------
+    supremum_sq, dissipated
+        sup ‖u − û‖² and ∫‖D^{1/2}∇(u − û)‖² so far.
+    """
+
+    def __init__(self, problem: Problem, target: BrokenSpace, diffusion: Array) -> None:
+        self._problem, self._target, self._diffusion = problem, target, diffusion
+        self.order = 2 * target.degree + _ORDER
+        self._points, weights = target.mesh.reference.quadrature(self.order)
+        self._x = target.mesh.points(self._points)
+        self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
+        self.supremum_sq = self.dissipated = 0.0
+
+    def copy(self) -> MeshErrors:
+        """The same sums, which go on apart from these."""
+        return copy(self)
+
+    @property
+    def count(self) -> int:
+        """Points per cell."""
+        return int(self._points.shape[1])
+
+    def look(self, slab: MeshSlab) -> None:
+        """Take the errors on a slab into account."""
+        points, weights = gauss(_POINTS)
+        gradient = self._problem.exact_gradient
+        for s, weight in zip([0.0, *points, 1.0], [0.0, *weights, 0.0], strict=True):
+            state, t = slab.at(float(s), slab.state), slab.time.start + float(s) * slab.time.duration
+            self.supremum_sq = max(self.supremum_sq, float(self.local_sq(state, self._exact(t)).sum()))
+            if gradient is not None and weight > 0.0:
+                slopes = gradient(self._x, t) - self._target.gradients(state, self._points)
+                square = np.einsum("imqc,ijc,jmqc->qc", slopes, self._diffusion, slopes)
+                self.dissipated += weight * slab.time.duration * float((self._weights * square).sum())
+
+    def initial_sq(self, state: Array, t: float = 0.0) -> Array:
+        """‖u_0 − û‖² on every cell."""
+        return self.local_sq(state, self._problem.initial[0](self._x, t)[None])
+
+    def local_sq(self, state: Array, values: Array) -> Array:
+        """∫_K (f − û)² for values of f at the points, ``(C,)``."""
+        difference = values - self._target.values(state, self._points)
+        return np.asarray((self._weights * difference**2).sum(axis=(0, 1)))
+
+    def at(self, state: Array, t: float) -> tuple[float, float]:
+        """‖u − û‖ in L² and in L¹ at one time."""
+        difference = self._exact(t) - self._target.values(state, self._points)
+        square, absolute = (
+            float((self._weights * values).sum()) for values in (difference**2, np.abs(difference))
+        )
+        return float(np.sqrt(square)), absolute
+
+    def gap(self, state: Array, space: BrokenSpace, u: Array) -> float:
+        """‖û − u_h‖ (T4.5)."""
+        return float(np.sqrt(self.local_sq(state, space.values(u, self._points)).sum()))
+
+    def of_solution(self, space: BrokenSpace, u: Array, t: float) -> float:
+        """‖u − u_h‖ at one time."""
+        difference = self._exact(t) - space.values(u, self._points)
+        return float(np.sqrt((self._weights * difference**2).sum()))
+
+    def _exact(self, t: float) -> Array:
+        if self._problem.exact is None:
+            raise ValueError("exact: expected an exact solution, got None")
+        return self._problem.exact(self._x, t)
