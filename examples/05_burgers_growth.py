@@ -5,7 +5,7 @@ Burgers' equation and the growth of errors
 Where a nonlinear solution steepens, errors can be amplified. The bound follows them with a factor
 :math:`\exp\int\mu`, where :math:`2\mu` is the largest value of :math:`-\partial_x\hat u` (T4.1). What
 that costs is seen on a solution that is known from the Cole–Hopf transformation. (What diffusion takes
-back of the factor is left out here; :ref:`sphx_glr_gallery_22_sharp_growth.py` has it.)
+back of the factor is left out here; :ref:`sphx_glr_gallery_23_sharp_growth.py` has it.)
 """
 
 import matplotlib.pyplot as plt
