@@ -200,6 +200,8 @@ def _readable(error: UnicodeError) -> tuple[str, int]:
 
 def _ascii(character: str) -> str:
     name = unicodedata.name(character, "")
+    if unicodedata.combining(character):  # a sign on the letter before
+        return ""
     if character in _ASCII:
         return _ASCII[character]
     if name.startswith("GREEK"):

@@ -11,6 +11,7 @@ from stfem.problems.bounded_layers import (
     outflow_layer,
     rotating_pulse,
 )
+from stfem.problems.bounded_nonlinear import burgers_front, nonlinear_wave
 from stfem.problems.bounded_waves import (
     cellular_flow,
     robin_outflow,
@@ -70,6 +71,8 @@ BOUNDED: dict[str, Callable[..., Problem]] = {
         variable_coefficients,
         robin_outflow,
         cellular_flow,
+        nonlinear_wave,
+        burgers_front,
     )
 }
 

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 
-from stfem.data import Slab, polynomial_range
+from stfem.data import PolynomialRange, Slab, polynomial_range
 from stfem.equations import GrowthForm
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
 from stfem.residual.growth import GrowthRate
-from stfem.residual.spectral import REACH
+from stfem.residual.spectral import reach
 from stfem.spaces.fourier import Spectrum, fourier_coefficients
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
@@ -31,7 +31,7 @@ from stfem.spaces.stencil import Array
 #: Shares θ of the dissipation at which eigenvalues are computed; between them they are convex in θ.
 SHARES = (0.5, 1.0)
 #: Largest matrix.
-MOST_MODES = 400
+MOST_MODES = 256
 #: What the coupling may add to the growth exponent of a run, if the matrix may become large enough.
 COUPLING = 0.02
 #: Gain in the growth exponent of a run that is worth the work, and slabs before it is tried again.
@@ -137,7 +137,7 @@ class DissipativeGrowth:
     @classmethod
     def of(cls, problem: Problem, growth: GrowthRate, cells: tuple[int, ...]) -> DissipativeGrowth | None:
         """For scalar equations whose c_f follows the slopes of û, D being definite; None for others."""
-        limit = tuple(REACH * count for count in cells)
+        limit = tuple(reach(len(cells)) * count for count in cells)
         slope, equation = growth.slope, problem.equation
         if slope is None or equation.components > 1:
             return None
@@ -162,24 +162,17 @@ class DissipativeGrowth:
         if not self._may_help(pointwise):
             self._rest = PAUSE
             return None
-        dim = self._growth.grid.dim
-        field = np.concatenate([self._growth.combination(self._form, modes) for modes in blocks()], axis=-dim)
-        if len(field) == 1:
-            field = np.concatenate([field, np.zeros_like(field)])
+        known = self._last if self._last is not None and self._last[0] == time.start else None
+        bounds, deviation, ends = self._in_time(blocks(), (1.0,) if known is not None else (1.0, 0.0))
         left_out = 0.0 if beyond is None else float((np.abs(self._form.gradient) * beyond).sum())
-        bounds = polynomial_range(field, dim + 1)
-        ends = legendre_values(len(field) - 1, np.array([0.0, 1.0])) @ field.reshape(len(field), -1)
-        beside = field.copy()
-        beside.reshape(len(field), -1)[:2] -= np.linalg.solve(legendre_values(1, np.array([0.0, 1.0])), ends)
-        deviation = left_out + max(0.0, polynomial_range(beside, dim + 1)[1])
-        known = self._last
-        if known is not None and known[0] == time.start:
+        deviation += left_out
+        if known is not None:
             first = known[1]
             # both slabs leave out a part of the slopes at their common node
             deviation += known[2] + left_out
         else:
-            first = self._form_of(ends[0].reshape(field.shape[1:]), bounds)
-        second = self._form_of(ends[1].reshape(field.shape[1:]), bounds)
+            first = self._form_of(ends[1], bounds)
+        second = self._form_of(ends[0], bounds)
         self._last = time.stop, second, left_out
         forms = first, second
         start, stop = (
@@ -199,6 +192,30 @@ class DissipativeGrowth:
             deviation + self._constant,
             self._mean_free,
         )
+
+    def _in_time(
+        self, blocks: Iterable[Array], wanted: tuple[float, ...]
+    ) -> tuple[tuple[float, float], float, Array]:
+        """Range of c_f, most that its linear interpolation in time leaves, c_f at local times ``wanted``.
+
+        Of c_f only the latter is held, ``(times, p…, N…)``.
+        """
+        dim = self._growth.grid.dim
+        whole, deviation = PolynomialRange(dim + 1), 0.0
+        corners = np.array([0.0, 1.0])
+        ends: list[Array] = []
+        for modes in blocks:
+            field = self._growth.combination(self._form, modes)
+            if len(field) == 1:
+                field = np.concatenate([field, np.zeros_like(field)])
+            whole.take(field)
+            flat = field.reshape(len(field), -1)
+            at_times = legendre_values(len(field) - 1, np.array(wanted)) @ flat
+            ends.append(at_times.reshape(-1, *field.shape[1:]))
+            at_ends = legendre_values(len(field) - 1, corners) @ flat
+            field.reshape(len(field), -1)[:2] -= np.linalg.solve(legendre_values(1, corners), at_ends)
+            deviation = max(deviation, polynomial_range(field, dim + 1, max_subdivisions=1)[1])
+        return whole.value(), deviation, np.concatenate(ends, axis=-dim)
 
     def _may_help(self, pointwise: float) -> bool:
         """Whether diffusion beyond the matrix exceeds growth."""
