@@ -1,6 +1,17 @@
 """stfem: convection–diffusion problems, and a guaranteed bound of how wrong the result is."""
 
-from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
+from stfem import (
+    adaptivity,
+    data,
+    equations,
+    estimators,
+    fluxes,
+    io,
+    problems,
+    reconstruction,
+    studies,
+    timestepping,
+)
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.problems import (
     Box,
@@ -50,6 +61,7 @@ __all__ = [
     "TotalFlux",
     "UnfinishedSolveWarning",
     "UnsupportedDomainError",
+    "adaptivity",
     "certify",
     "data",
     "equations",

@@ -31,6 +31,9 @@ class AdaptedDomain(Domain):
         The mesh.
     """
 
+    #: What it is made again as from a file.
+    described_as = Domain
+
     def __init__(self, before: Domain, history: History) -> None:
         super().__init__(history.mesh(), before.boundary, before.periodic)
         self._history = history

@@ -1,5 +1,7 @@
 """Meshes that are refined and coarsened: parents, conformity, names, conditions, periodic sides."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import skfem
@@ -101,6 +103,33 @@ def test_conditions_and_the_type_carry_over(shape):
     assert refined.boundary == domain.boundary
     assert isinstance(refined.mesh().source, type(domain.mesh().source))
     assert refined.measure == pytest.approx(domain.measure, rel=1e-14)
+
+
+def test_a_name_that_is_lost_is_an_error():
+    domain = named_domain("triangles")
+    history = refine(domain, [0]).domain.history
+    without = replace(history, name_sets=tuple(names - {"left"} for names in history.name_sets))
+    with pytest.raises(ValueError, match=r"boundary: expected one of .*, got 'left'"):
+        AdaptedDomain(domain, without)
+
+
+@pytest.mark.parametrize("periodic", [(), (0,)])
+@SHAPES
+def test_any_sequence_of_changes_gives_sound_meshes(shape, periodic):
+    rng = np.random.default_rng(len(periodic))
+    domain = periodic_domain(shape, 3, periodic) if periodic else named_domain(shape)
+    expected = measures(domain.mesh())
+    for _ in range(25):
+        size = domain.mesh().size
+        change_mesh = refine if size < 40 or (size < 1500 and rng.random() < 0.4) else coarsen
+        part = 0.1 if change_mesh is refine else 0.9
+        change = change_mesh(domain, np.flatnonzero(rng.random(size) < part))
+        check_change(change)
+        domain = change.domain
+        found = measures(domain.mesh())
+        if shape != "line":  # points that lie inside have measure 1
+            assert found["boundary of the mesh"] == pytest.approx(expected["boundary of the mesh"], rel=1e-12)
+        assert domain.measure == pytest.approx(1.0, rel=1e-12)
 
 
 @PERIODIC
@@ -244,7 +273,7 @@ def test_angles_are_at_least_half_of_the_first_ones():
     assert domain.mesh().size < 18 + 16 * 16
 
 
-def test_a_problem_on_a_refined_domain():
+def test_a_problem_on_a_refined_domain(tmp_path):
     domain = refined_at_random(Domain(skfem.MeshTri().refined(2), Dirichlet(0.0)), 2)
     bubble = stfem.data.Polynomial(np.outer([0.0, 1.0, -1.0], [0.0, 1.0, -1.0]), dim=2)
     equation = stfem.equations.AdvectionDiffusion((1.0, 0.5), 1e-2)
@@ -252,6 +281,9 @@ def test_a_problem_on_a_refined_domain():
     assert result.guaranteed
     assert 0.0 < result.bound < 0.1
     assert result.indicators_sq.shape == (domain.mesh().size,)
+    result.solution.save(tmp_path / "u.npz")
+    loaded = stfem.Solution.load(tmp_path / "u.npz")
+    assert stfem.estimate(loaded).bound == pytest.approx(result.bound, rel=1e-12)
 
 
 @pytest.mark.parametrize("change", [refine, coarsen])
