@@ -12,6 +12,7 @@ from stfem import (
     studies,
     timestepping,
 )
+from stfem.amplification import StabilityFactor, stability_factor
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.problems import (
     Box,
@@ -55,6 +56,7 @@ __all__ = [
     "Solution",
     "SolveError",
     "SplitEstimator",
+    "StabilityFactor",
     "StationaryProblem",
     "StationarySolution",
     "Torus",
@@ -73,6 +75,7 @@ __all__ = [
     "reconstruction",
     "solve",
     "solve_stationary",
+    "stability_factor",
     "studies",
     "timestepping",
 ]

@@ -18,7 +18,19 @@ from numpy.polynomial import Polynomial as Powers
 
 from stfem.data import Approximated, Constant, Data, Polynomial, Trigonometric
 from stfem.data.base import Array
-from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem, Equation, ScalarConservationLaw
+from stfem.equations import (
+    Acoustics,
+    AdvectionDiffusion,
+    BarotropicGas,
+    Burgers,
+    DiffusivePSystem,
+    Equation,
+    IsentropicEuler,
+    IsothermalEuler,
+    ScalarConservationLaw,
+    ShallowWater,
+    SymmetricSystem,
+)
 from stfem.meshes.arrays import MESH_KINDS, mesh_arrays, mesh_from_arrays
 from stfem.problems.bounded import Box, Domain
 from stfem.problems.conditions import Dirichlet, Neumann, Outflow, Robin, TotalFlux
@@ -76,6 +88,9 @@ def _given_gradient(problem: Problem) -> object:
     return None if isinstance(problem.exact_gradient, ExactData) else problem.exact_gradient
 
 
+_OF_GAS = ("diffusion", "dim", "lower", "upper", "speed")
+
+
 def _given_diffusion(equation: Equation) -> object:
     """D, or that of every subdomain."""
     return equation.subdomain_diffusion or equation.diffusion
@@ -112,7 +127,15 @@ RECIPES: dict[str, Recipe] = {
         complete=lambda law: all(isinstance(flux, Powers) for flux in law.fluxes),
     ),
     "Burgers": Recipe.of(Burgers, "dim", "diffusion"),
-    "diffusive p-system": Recipe.of(DiffusivePSystem, "diffusion", "dim", "lower", "upper"),
+    "diffusive p-system": Recipe.of(
+        DiffusivePSystem, "diffusion", "dim", "lower", "upper", "fully_diffusive"
+    ),
+    "barotropic gas": Recipe.of(BarotropicGas, "coefficient", "exponent", *_OF_GAS),
+    "shallow water": Recipe.of(ShallowWater, "gravity", *_OF_GAS),
+    "isothermal Euler": Recipe.of(IsothermalEuler, "sound_speed", *_OF_GAS),
+    "isentropic Euler": Recipe.of(IsentropicEuler, "exponent", "coefficient", *_OF_GAS),
+    "symmetric system": Recipe.of(SymmetricSystem, "matrices", "diffusion", "symmetrizer"),
+    "acoustics": Recipe.of(Acoustics, "speed", "diffusion", "dim"),
     "torus": Recipe.of(Torus, "lengths"),
     "box": Recipe.of(Box, "lower", "upper", "boundary", "periodic"),
     "domain": Recipe(

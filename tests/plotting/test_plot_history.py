@@ -21,7 +21,7 @@ from stfem.problems import diffusive_p_system, linear_advection_diffusion, visco
 
 @pytest.fixture(scope="module")
 def growing():
-    return stfem.certify(viscous_burgers(1, 1e-2, 0.1), cells=8, degree=1)
+    return stfem.certify(viscous_burgers(1, 2e-3, 0.1), cells=8, degree=1)
 
 
 @pytest.fixture(scope="module")
