@@ -14,13 +14,14 @@ from adapted_meshes import (
     refined_at_random,
     right_triangles,
 )
+from mesh_cases import box_mesh
 
 import stfem
 from stfem.adaptivity import AdaptedDomain, coarsen, refine
 from stfem.adaptivity.bisection import bisect
 from stfem.adaptivity.history import first_history
 from stfem.meshes import from_skfem
-from stfem.problems import Box, Dirichlet, Domain, Torus
+from stfem.problems import Box, Dirichlet, Domain, Outflow, Torus
 
 SHAPES = pytest.mark.parametrize("shape", list(CELLS))
 PERIODIC = pytest.mark.parametrize(
@@ -231,6 +232,42 @@ def test_children_stay_unless_all_around_them_are_marked(shape):
         # the cell left out and its sibling are there as before
         siblings = np.flatnonzero(together.new == together.new[left_out])
         assert np.all(np.bincount(fewer.new)[fewer.new[siblings]] == 1)
+
+
+@pytest.mark.parametrize("kind", ["line", "triangle", "tetrahedron"])
+def test_corners_may_be_listed_in_any_order(kind):
+    first = Domain(box_mesh(kind, 3, 0.2, turned=True), Dirichlet(0.0))
+    domain = refined_at_random(first, 3)
+    assert measures(domain.mesh()) == pytest.approx(measures(first.mesh()), rel=1e-12)
+    while domain.mesh().size > first.mesh().size:
+        change = coarsen(domain, np.arange(domain.mesh().size))
+        check_change(change)
+        assert change.domain.mesh().size < domain.mesh().size
+        domain = change.domain
+    assert np.array_equal(domain.mesh().cells, first.mesh().cells)
+
+
+def test_the_sides_of_a_crack_are_refined_on_their_own():
+    mesh = skfem.MeshTri.init_tensor(*[np.linspace(0.0, 1.0, 5)] * 2)
+    p, t = mesh.p, mesh.t.copy()
+    doubled = np.flatnonzero((p[0] == 0.5) & (p[1] < 0.5))
+    right = p[0, t].mean(axis=0) > 0.5
+    for number, vertex in enumerate(doubled):
+        t[:, right] = np.where(t[:, right] == vertex, p.shape[1] + number, t[:, right])
+    mesh = skfem.MeshTri(np.column_stack([p, p[:, doubled]]), t)
+    outer = mesh.boundary_facets()
+    x = mesh.p[:, mesh.facets[:, outer]].mean(axis=1)
+    crack = (x[0] == 0.5) & (x[1] > 0.0)
+    mesh = mesh.with_boundaries({"crack": outer[crack], "outer": outer[~crack]})
+    domain = Domain(mesh, {"crack": Dirichlet(0.0), "outer": Outflow()})
+    for _ in range(4):
+        left = corners(domain.mesh(), slice(None))[0].max(axis=0) <= 0.5
+        domain = refine(domain, np.flatnonzero(left)).domain
+    refined = domain.mesh()
+    assert measures(refined)["crack"] == pytest.approx(1.0, rel=1e-12)
+    cells = refined.facets.cells[0, refined.facets.names["crack"]]
+    on_the_left = refined.centroids[0, cells] < 0.5
+    assert np.count_nonzero(on_the_left) > np.count_nonzero(~on_the_left)
 
 
 @SHAPES
