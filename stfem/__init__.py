@@ -1,6 +1,17 @@
 """stfem: convection–diffusion problems, and a guaranteed bound of how wrong the result is."""
 
-from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
+from stfem import (
+    adaptivity,
+    data,
+    equations,
+    estimators,
+    fluxes,
+    io,
+    problems,
+    reconstruction,
+    studies,
+    timestepping,
+)
 from stfem.amplification import StabilityFactor, stability_factor
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.problems import (
@@ -52,6 +63,7 @@ __all__ = [
     "TotalFlux",
     "UnfinishedSolveWarning",
     "UnsupportedDomainError",
+    "adaptivity",
     "certify",
     "data",
     "equations",

@@ -55,7 +55,8 @@ class Recipe:
     Attributes
     ----------
     make
-        The class; objects of derived classes are others. Or a function that makes objects of a ``kind``.
+        The class, or a function that makes objects of a ``kind``. Objects of derived classes are others,
+        unless these name the class they are to be made again as, in an attribute ``described_as``.
     arguments
         For each argument of its constructor a function that finds it in an object.
     complete
@@ -71,7 +72,8 @@ class Recipe:
 
     def fits(self, value: object) -> bool:
         """Whether it makes such an object."""
-        return type(value) is (self.kind or self.make) and self.complete(value)
+        kind = getattr(type(value), "described_as", type(value))
+        return kind is (self.kind or self.make) and self.complete(value)
 
     @classmethod
     def of(cls, make: type, *attributes: str, complete: Callable[[Any], bool] | None = None) -> Recipe:
