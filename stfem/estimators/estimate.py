@@ -182,15 +182,19 @@ class Estimate:
             return "unknown" if value is None else f"{value:.4e}"
 
         sizes = {name: value for name, value in self.parts.items() if name != "temporal"}
+        steady = "algebraic" in self.parts
+        largest, last = ("", "     ") if steady else ("sup ", " at T")
         lines = [
-            f"bound   sup ‖u−û‖      {number(self.bound)}   true {number(self.error)}"
+            f"bound   {largest + '‖u−û‖':14} {number(self.bound)}   true {number(self.error)}"
             f"   effectivity {_short(self.effectivity)}",
             f"bound   ‖u−û‖ at T     {number(self.bound_final)}   true {number(self.error_final)}",
             f"bound   energy norm    {number(self.bound_energy)}   true {number(self.error_energy)}",
-            f"inside  ‖u−u_h‖ at T   [{self.enclosure[0]:.4e}, {self.enclosure[1]:.4e}]"
+            f"inside  ‖u−u_h‖{last}   [{self.enclosure[0]:.4e}, {self.enclosure[1]:.4e}]"
             f"   true {number(self.error_dg)}",
             "parts   " + "  ".join(f"{name} {value:.3g}" for name, value in sizes.items()),
         ]
+        if steady:
+            del lines[1]
         if "temporal" in self.parts:
             percent = 100.0 * min(1.0, self.parts["temporal"])  # an estimate, which may exceed the whole
             lines.append(f"        interpolation in time {percent:.2f} % of the hyperbolic part")

@@ -43,6 +43,7 @@ def fewest(squares, goal):
 
 @pytest.mark.parametrize("rule", REFINING)
 def test_nothing_is_refined_where_there_is_no_error(rule):
+    """R4 item 24: all zero, nothing marked."""
     assert rule(np.zeros(7)).tolist() == []
     assert rule([]).tolist() == []
 

@@ -107,6 +107,7 @@ def test_conditions_and_the_type_carry_over(shape):
 
 
 def test_a_name_that_is_lost_is_an_error():
+    """R4 item 21."""
     domain = named_domain("triangles")
     history = refine(domain, [0]).domain.history
     without = replace(history, name_sets=tuple(names - {"left"} for names in history.name_sets))
@@ -135,6 +136,7 @@ def test_any_sequence_of_changes_gives_sound_meshes(shape, periodic):
 
 @PERIODIC
 def test_glued_sides_are_cut_alike(shape, n, periodic):
+    """R4 item 22: both sides of a periodic mesh keep matching."""
     domain = periodic_domain(shape, n, periodic)
     glued = (domain.mesh().facets.shift != 0.0).any(axis=0)
     expected = domain.mesh().facet_measures[glued].sum()
