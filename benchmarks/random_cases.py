@@ -1,12 +1,13 @@
 """Random problems with known solutions: no bound lies below the true error, integrated independently (T4.6).
 
-    python benchmarks/random_cases.py [--cases 2000] [--workers 2] [--seed0 0]
+    python benchmarks/random_cases.py [--nonlinear] [--cases 2000] [--workers 2] [--seed0 0]
 
-Seed k is case k: all cases are fixed beforehand and none is left out afterwards. The true errors are found
-here from the modes of û with more Gauss points and more times than the library takes anywhere, without its
-quadrature, basis functions or data. The complete run (the default seeds) writes results/random_cases.json and
-results/random_cases.md; any other writes nothing. Exits with 1 where a bound fails or the cases are not the
-mixture they should be.
+Seed k is case k: all cases are fixed beforehand and none is left out afterwards. With ``--nonlinear`` they
+are those of random_nonlinear.py, 4,000 by default: Burgers, polynomial fluxes and two systems. The errors are
+found here from the modes of û with more Gauss points and more times than the library takes anywhere, without
+its quadrature, basis functions or data. The complete run (the default seeds) writes results/random_cases.json
+and random_cases.md, or random_nonlinear; any other writes nothing. Exits with 1 where a bound fails or the
+cases are not the mixture they should be.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ import argparse  # noqa: E402  (after the environment)
 import math  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
-from collections.abc import Iterator, Mapping, Sequence  # noqa: E402
+from collections.abc import Callable, Iterator, Mapping, Sequence  # noqa: E402
 from concurrent.futures import ProcessPoolExecutor  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import records  # noqa: E402
 from numpy.polynomial import legendre  # noqa: E402
+from random_nonlinear import NONLINEAR, nonlinear_case  # noqa: E402
 from random_problems import KINDS, MAX_STEPS, Array, Case, random_case  # noqa: E402
 
 from stfem import SplitEstimator, estimate, solve  # noqa: E402
@@ -35,11 +38,22 @@ from stfem.solution import Solution  # noqa: E402
 
 NORMS = ("bound", "bound_final", "bound_energy", "bound_l1")
 COMPLETE = range(2000)  # seeds of the record
+COMPLETE_NONLINEAR = range(4000)
 GAUSS_TIMES, RANDOM_TIMES = 6, 5
 EXTRA_POINTS, LEAST_CELLS, SUBCELLS_L1 = 6, 8, 4
 RELATIVE_SLACK, ROUND_OFF = 1e-9, 1e-14
 RESOLVED = 0.1  # relative error
 LEAST_SHARES = {"and resolved": 0.5, "μ > 0": 0.2, "g ≠ 0": 0.2}
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A family of cases: its record, its kinds, the case of a seed, the seeds of the record."""
+
+    name: str
+    kinds: Mapping[str, float]
+    case: Callable[[int], Case]
+    complete: range
 
 
 class Quadrature:
@@ -98,6 +112,7 @@ class Truth:
         interpolant = SplitEstimator().interpolant_for(solution.stepper.order)
         lengths = case.problem.domain.lengths
         self._quadrature = Quadrature(lengths, siac.grid.cells, siac.degree)
+        self._diffused = np.flatnonzero(case.problem.equation.diffused)
         self._rng = np.random.default_rng([case.seed, 1])
         self.size = self.supremum = self.dissipated = 0.0
         for slab in reconstructed_slabs((siac.at_node(node) for node in chosen), interpolant):
@@ -107,12 +122,18 @@ class Truth:
         self.final = self._norm(self._quadrature, last, end)
         self.dg = self._norm(Quadrature(lengths, case.cells, case.degree), nodes[-1].values, end)
         fine = Quadrature(lengths, siac.grid.cells, siac.degree, SUBCELLS_L1)
-        self.l1 = float(fine.integral(np.abs(case.exact(fine.axes, end) - fine.values(last)))[0])
+        self.l1 = math.nan
+        if len(case.fields) == 1:
+            gap = case.fields[0](fine.axes, end) - fine.values(last)
+            self.l1 = float(fine.integral(np.abs(gap))[0])
         self.energy = math.sqrt(self.supremum**2 + self.dissipated)
 
     def _norm(self, quadrature: Quadrature, modes: Array, times: Array) -> float:
-        error = self.case.exact(quadrature.axes, times) - quadrature.values(modes)
-        return math.sqrt(float(quadrature.integral(error**2).max()))
+        total = np.zeros(len(times))
+        for field, part in zip(self.case.fields, modes, strict=True):
+            error = field(quadrature.axes, times) - quadrature.values(part[None])
+            total += quadrature.integral(error**2)
+        return math.sqrt(float(total.max()))
 
     def _take(self, slab: ReconstructedSlab) -> None:
         quadrature, matrix = self._quadrature, self.case.problem.equation.diffusion
@@ -120,22 +141,27 @@ class Truth:
         local = np.concatenate([z, self._rng.uniform(-1.0, 1.0, RANDOM_TIMES), [-1.0, 1.0]])
         degree = slab.time.degree
         in_time = legendre.legvander(local, degree) * np.sqrt(2.0 * np.arange(degree + 1) + 1.0)
-        data = np.concatenate([node.state[:, 0] for node in slab.nodes])
-        modes = np.tensordot(in_time @ slab.value_modes, data, axes=1)
+        data = np.concatenate([node.state for node in slab.nodes])
+        modes = np.moveaxis(np.tensordot(in_time @ slab.value_modes, data, axes=1), 1, 0)
         times = slab.time.start + 0.5 * (1.0 + local) * slab.time.duration
-        exact = self.case.exact(quadrature.axes, times)
-        self.size = max(self.size, math.sqrt(float(quadrature.integral(exact**2).max())))
-        error = exact - quadrature.values(modes)
-        self.supremum = max(self.supremum, math.sqrt(float(quadrature.integral(error**2).max())))
+        sizes, errors = np.zeros((2, len(times)))
+        for field, part in zip(self.case.fields, modes, strict=True):
+            exact = field(quadrature.axes, times)
+            sizes += quadrature.integral(exact**2)
+            errors += quadrature.integral((exact - quadrature.values(part)) ** 2)
+        self.size = max(self.size, math.sqrt(float(sizes.max())))
+        self.supremum = max(self.supremum, math.sqrt(float(errors.max())))
         if not matrix.any():
             return
-        inner, inner_times = modes[:GAUSS_TIMES], times[:GAUSS_TIMES]
-        slopes = [
-            self.case.exact(quadrature.axes, inner_times, i) - quadrature.values(inner, i)
-            for i in range(len(matrix))
-        ]
-        density = np.einsum("ij,i...,j...->...", matrix, slopes, slopes)
-        self.dissipated += 0.5 * slab.time.duration * float(weights @ quadrature.integral(density))
+        inner_times = times[:GAUSS_TIMES]
+        for c in self._diffused:
+            field, inner = self.case.fields[c], modes[c, :GAUSS_TIMES]
+            slopes = [
+                field(quadrature.axes, inner_times, i) - quadrature.values(inner, i)
+                for i in range(len(matrix))
+            ]
+            density = np.einsum("ij,i...,j...->...", matrix, slopes, slopes)
+            self.dissipated += 0.5 * slab.time.duration * float(weights @ quadrature.integral(density))
 
 
 def violations(pairs: Mapping[str, tuple[float, float]], size: float) -> list[str]:
@@ -147,9 +173,13 @@ def violations(pairs: Mapping[str, tuple[float, float]], size: float) -> list[st
     ]
 
 
-def run(seed: int) -> dict[str, Any]:
+CAMPAIGN = Campaign("random_cases", KINDS, random_case, COMPLETE)
+CAMPAIGN_NONLINEAR = Campaign("random_nonlinear", NONLINEAR, nonlinear_case, COMPLETE_NONLINEAR)
+
+
+def run(seed: int, case: Callable[[int], Case] = random_case) -> dict[str, Any]:
     """The row of one seed."""
-    return checked(random_case(seed))
+    return checked(case(seed))
 
 
 def checked(case: Case) -> dict[str, Any]:
@@ -171,6 +201,8 @@ def checked(case: Case) -> dict[str, Any]:
         "enclosure above": (upper, truth.dg),
         "enclosure below": (truth.dg, lower),
     }
+    if len(case.fields) > 1:
+        del pairs["bound_l1"]  # systems have none
     failed = violations(pairs, truth.size)
     if not result.guaranteed:
         failed.append("guaranteed")
@@ -185,10 +217,10 @@ def checked(case: Case) -> dict[str, Any]:
         "steps": solution.steps,
         "spacing": case.spacing,
         "spline_order": case.reconstruction.order_for(case.degree),
-        "source": not case.problem.source[0].is_zero,
+        "source": not all(g.is_zero for g in case.problem.source),
         "growth": result.parts["growth"],
         "relative_error": truth.supremum / truth.size,
-        **{name: pairs[name][0] / pairs[name][1] for name in NORMS},
+        **{name: pairs[name][0] / pairs[name][1] for name in NORMS if name in pairs},
         "enclosure_width": (upper - lower) / truth.dg,
         "violated": failed,
         "seconds": certified - started,
@@ -196,10 +228,12 @@ def checked(case: Case) -> dict[str, Any]:
     }
 
 
-def outcomes(seeds: Sequence[int], workers: int) -> Iterator[dict[str, Any]]:
+def outcomes(
+    seeds: Sequence[int], workers: int, case: Callable[[int], Case] = random_case
+) -> Iterator[dict[str, Any]]:
     """Rows in the order of the seeds; a case that raises becomes a violation."""
     with ProcessPoolExecutor(workers) as pool:
-        futures = [(k, pool.submit(run, k)) for k in seeds]
+        futures = [(k, pool.submit(run, k, case)) for k in seeds]
         for seed, future in futures:
             error = future.exception()
             yield {"seed": seed, "kind": "raised", "violated": [repr(error)]} if error else future.result()
@@ -218,10 +252,10 @@ def shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {name: count / len(rows) for name, count in counts.items()}
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def summary(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, float] = KINDS) -> list[dict[str, Any]]:
     """One line per kind of problem, and one for all; a case that raised has failed but has no bound."""
     table = []
-    for kind in (*KINDS, "all"):
+    for kind in (*kinds, "all"):
         given = [row for row in rows if kind in (row["kind"], "all")]
         chosen = [row for row in given if "bound" in row]
         if not chosen:
@@ -236,46 +270,55 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "median": f"{np.median(ratios):.3f}",
                 "90 %": f"{np.quantile(ratios, 0.9):.3g}",
                 "largest": f"{ratios.max():.3g}",
-                **{f"least {name}": f"{min(row[name] for row in chosen):.6f}" for name in NORMS},
+                **{f"least {name}": _least(row[name] for row in chosen if name in row) for name in NORMS},
             }
         )
     return table
 
 
+def _least(ratios: Iterator[float]) -> str:
+    return f"{smallest:.6f}" if (smallest := min(ratios, default=math.inf)) < math.inf else "–"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what the command line asks for; returns the number of failed cases and missed shares."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=len(COMPLETE))
+    parser.add_argument("--nonlinear", action="store_true", help="the cases of random_nonlinear.py")
+    parser.add_argument("--cases", type=int, help="number of cases, by default those of the record")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed0", type=int, default=COMPLETE.start, help="first seed")
     parser.add_argument("--dry", action="store_true", help="write no results")
     options = parser.parse_args(arguments)
+    campaign = CAMPAIGN_NONLINEAR if options.nonlinear else CAMPAIGN
+    options.cases = len(campaign.complete) if options.cases is None else options.cases
     seeds = range(options.seed0, options.seed0 + options.cases)
     started, rows = time.perf_counter(), []
-    for row in outcomes(seeds, options.workers):
+    for row in outcomes(seeds, options.workers, campaign.case):
         rows.append(row)
         if row["violated"]:
             print("VIOLATED", row, flush=True)
         if len(rows) % 100 == 0:
             print(f"{len(rows)} cases, {time.perf_counter() - started:.0f} s", flush=True)
-    table = records.markdown(summary(rows))
+    table = records.markdown(summary(rows, campaign.kinds))
     violated = sum(bool(row["violated"]) for row in rows)
     print(table)
     share = shares(rows)
     missed = [name for name, least in LEAST_SHARES.items() if share[name] < least]
     print(f"{len(rows)} cases, {violated} failed; shares too small: {', '.join(missed) or 'none'}")
-    if options.dry or seeds != COMPLETE:
-        print(f"nothing written: the record is that of the seeds {COMPLETE.start} to {COMPLETE.stop - 1}")
+    complete = campaign.complete
+    if options.dry or seeds != complete:
+        print(f"nothing written: the record is that of the seeds {complete.start} to {complete.stop - 1}")
     else:
-        records.write("random_cases", _parameters(options), [_rounded(row) for row in rows], table)
+        rounded = [_rounded(row) for row in rows]
+        records.write(campaign.name, _parameters(options, campaign.kinds), rounded, table)
     return violated + len(missed)
 
 
-def _parameters(options: argparse.Namespace) -> dict[str, Any]:
+def _parameters(options: argparse.Namespace, kinds: Mapping[str, float]) -> dict[str, Any]:
     return {
         "cases": options.cases,
         "seed0": options.seed0,
-        "kinds": KINDS,
+        "kinds": kinds,
         "max_steps": MAX_STEPS,
         "gauss_times": GAUSS_TIMES,
         "random_times": RANDOM_TIMES,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,13 @@ Array = NDArray[np.float64]
 KINDS = {"decay": 0.26, "constant": 0.18, "incompressible": 0.18, "compressive": 0.18, "Burgers": 0.2}
 MAX_STEPS = 150
 WORK = 2.5e5  # points where û is looked at in one case; the true error then costs about a second
+
+
+class Field(Protocol):
+    """A component of an exact solution."""
+
+    def __call__(self, axes: Sequence[Array], times: Array, direction: int | None = None) -> Array:
+        """u, or ∂_direction u, at the times and the product of one array of coordinates per direction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +66,17 @@ class Case:
     seed: int
     kind: str
     problem: Problem
-    exact: Waves
+    exact: Waves | tuple[Field, ...]
     cells: tuple[int, ...]
     degree: int
     reconstruction: Siac
     spacing: int
     corrected: bool
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The exact solution, one field for every component."""
+        return self.exact if isinstance(self.exact, tuple) else (self.exact,)
 
 
 def random_case(seed: int) -> Case:
@@ -74,7 +87,7 @@ def random_case(seed: int) -> Case:
     drawn = rng.uniform(2.0, 25.0, dim)
     cells = tuple(int(n) for n in drawn)
     lengths = np.exp(rng.uniform(np.log(0.4), np.log(2.5), dim))
-    matrix = _random_diffusion(rng, dim)
+    matrix = random_diffusion(rng, dim)
     mean = rng.uniform(-1.5, 1.5, dim)
     velocity = _random_velocity(rng, kind, mean, lengths)
     reaction = _random_reaction(rng, kind, lengths)
@@ -94,13 +107,13 @@ def random_case(seed: int) -> Case:
     per_slab = np.prod(cells) * (degree + reconstruction.order_for(degree) + 6) ** dim
     slabs = float(np.clip(WORK / per_slab / (1 if kind in ("decay", "constant") else 3), 4, MAX_STEPS))
     allowed = min(MAX_STEPS, spacing * slabs)
-    final_time *= min(1.0, allowed / _steps(problem(final_time), cells, degree))
-    spacing = max(spacing, math.ceil(_steps(problem(final_time), cells, degree) / slabs))
+    final_time *= min(1.0, allowed / steps(problem(final_time), cells, degree))
+    spacing = max(spacing, math.ceil(steps(problem(final_time), cells, degree) / slabs))
     corrected = bool(rng.random() < 0.8)
     return Case(seed, kind, problem(final_time), exact, cells, degree, reconstruction, spacing, corrected)
 
 
-def _random_diffusion(rng: np.random.Generator, dim: int) -> Array:
+def random_diffusion(rng: np.random.Generator, dim: int) -> Array:
     """D: zero, a multiple of 1, a full matrix or one of rank one."""
     eps = 0.0 if rng.random() < 0.15 else 10.0 ** rng.uniform(-10.0, 0.0)
     shape = rng.choice(["isotropic", "full", "rank one"], p=[0.6, 0.3, 0.1])
@@ -121,13 +134,13 @@ def _random_velocity(
     if kind == "compressive":
         terms = int(rng.integers(1, 3))
         return tuple(
-            b + size * _random_waves(rng, lengths, terms, 1, np.full(terms, frequency)).data() for b in mean
+            b + size * random_waves(rng, lengths, terms, 1, np.full(terms, frequency)).data() for b in mean
         )
     if kind != "incompressible":
         return tuple(float(b) for b in mean)
     if dim == 1:
         return (float(mean[0]) + Trigonometric([[0.0]], [rng.normal(scale=3.0)], [size]),)
-    stream = _random_waves(rng, lengths, 2, 1, np.full(2, frequency)).data()
+    stream = random_waves(rng, lengths, 2, 1, np.full(2, frequency)).data()
     if rng.random() < 0.5:  # a shear flow: the stream function depends on one variable only
         k = [0.0, 2.0 * math.pi / lengths[1]]
         stream = Trigonometric([k], [frequency], [np.exp(2j * math.pi * rng.random())])
@@ -143,10 +156,10 @@ def _random_reaction(rng: np.random.Generator, kind: str, lengths: Array) -> Tri
     number = float(rng.uniform(-1.5, 1.5))
     if kind == "decay" or choice == "number":
         return number
-    return number + _random_waves(rng, lengths, 1, 1, rng.normal(scale=2.0, size=1)).data()
+    return number + random_waves(rng, lengths, 1, 1, rng.normal(scale=2.0, size=1)).data()
 
 
-def _random_waves(
+def random_waves(
     rng: np.random.Generator, lengths: Array, terms: int, highest: int, frequencies: Array
 ) -> Waves:
     """Waves of random amplitudes about 1 in sum, wave numbers −highest, …, highest, not all zero."""
@@ -167,7 +180,7 @@ def _random_solution(
 ) -> Waves:
     """Modes that decay as the equation says, or any waves (carried along by the mean flow, or not)."""
     terms = int(rng.integers(1, 5))
-    waves = _random_waves(rng, lengths, terms, int(rng.integers(1, 3)), np.zeros(terms))
+    waves = random_waves(rng, lengths, terms, int(rng.integers(1, 3)), np.zeros(terms))
     k = waves.wavevectors
     carried = -k @ mean
     if kind == "decay":
@@ -203,7 +216,7 @@ def _source(
     return source
 
 
-def _steps(problem: Problem, cells: tuple[int, ...], degree: int) -> int:
+def steps(problem: Problem, cells: tuple[int, ...], degree: int) -> int:
     """Number of steps that `solve` takes."""
     semi = Semidiscretization(problem, cells, degree)
     limits = StepLimits(

@@ -1,7 +1,20 @@
 """stfem: convection–diffusion problems, and a guaranteed bound of how wrong the result is."""
 
-from stfem import data, equations, estimators, fluxes, io, problems, reconstruction, studies, timestepping
-from stfem.adaptivity import ToleranceCertificate, ToleranceError, certify
+from stfem import (
+    adaptivity,
+    data,
+    equations,
+    estimators,
+    fluxes,
+    io,
+    problems,
+    reconstruction,
+    studies,
+    timestepping,
+)
+from stfem.adaptivity import ToleranceCertificate, ToleranceError
+from stfem.adaptivity.certifying import certify
+from stfem.amplification import StabilityFactor, stability_factor
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.problems import (
     Box,
@@ -45,6 +58,7 @@ __all__ = [
     "Solution",
     "SolveError",
     "SplitEstimator",
+    "StabilityFactor",
     "StationaryProblem",
     "StationarySolution",
     "ToleranceCertificate",
@@ -53,6 +67,7 @@ __all__ = [
     "TotalFlux",
     "UnfinishedSolveWarning",
     "UnsupportedDomainError",
+    "adaptivity",
     "certify",
     "data",
     "equations",
@@ -64,6 +79,7 @@ __all__ = [
     "reconstruction",
     "solve",
     "solve_stationary",
+    "stability_factor",
     "studies",
     "timestepping",
 ]

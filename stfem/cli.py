@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from stfem import __version__
-from stfem.adaptivity import ToleranceError, certify
+from stfem.adaptivity import ToleranceError
+from stfem.adaptivity.certifying import certify
 from stfem.demo import FILES, QUICK, DemoParameters, run_demo
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.plotting import PICTURE_ENDINGS
@@ -240,6 +241,8 @@ def _readable(error: UnicodeError) -> tuple[str, int]:
 
 def _ascii(character: str) -> str:
     name = unicodedata.name(character, "")
+    if unicodedata.combining(character):  # a sign on the letter before
+        return ""
     if character in _ASCII:
         return _ASCII[character]
     if name.startswith("GREEK"):

@@ -31,13 +31,14 @@ MAY_IMPORT = {
     "solution": ("reconstruction",),
     "stationary": ("estimators",),
     "solving": ("solution", "stationary"),
+    "amplification": ("solution",),
     "adaptivity": ("solving",),
     "provenance": (),
     "studies": ("solving", "adaptivity", "provenance"),
     "io": ("solving", "adaptivity", "studies"),
     "testing": ("solving",),
     "plotting": ("io",),
-    "": ("plotting", "testing", "adaptivity"),  # stfem/__init__.py, the public names
+    "": ("plotting", "testing", "amplification", "adaptivity"),  # stfem/__init__.py, the public names
     "demo": ("", "plotting", "provenance"),
     "cli": ("demo",),
     "__main__": ("cli",),

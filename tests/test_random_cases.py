@@ -17,6 +17,8 @@ from stfem.residual import SlabNorms
 
 SEEDS = range(65, 90)  # a stretch of the 2,000 that takes little time
 
+NONLINEAR_SEEDS = range(16, 24)
+
 
 @pytest.fixture(scope="module")
 def cases() -> ModuleType:
@@ -24,7 +26,7 @@ def cases() -> ModuleType:
         patch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
         module = importlib.import_module("random_cases")
         yield module
-        for name in ("random_cases", "random_problems", "records"):
+        for name in ("random_cases", "random_nonlinear", "random_problems", "records"):
             sys.modules.pop(name)
 
 
@@ -36,6 +38,22 @@ def row(cases, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_bound_lies_below_the_truth(cases, seed):
     assert row(cases, seed)["violated"] == []
+
+
+@pytest.mark.parametrize("seed", NONLINEAR_SEEDS)
+def test_no_bound_of_a_nonlinear_problem_lies_below_the_truth(cases, seed):
+    found = cases.run(seed, cases.nonlinear_case)
+    assert found["violated"] == []
+    assert found["kind"] == list(cases.NONLINEAR)[seed % 4]
+    assert ("bound_l1" in found) is (seed % 4 < 2)
+
+
+@pytest.mark.parametrize("seed", NONLINEAR_SEEDS[2:4])
+def test_another_solution_of_a_system_is_noticed(cases, seed):
+    case = cases.nonlinear_case(seed)
+    first, *others = case.exact
+    wrong = replace(case, exact=(replace(first, amplitudes=1.1 * first.amplitudes), *others))
+    assert {"bound", "bound_final", "bound_energy"} <= set(cases.checked(wrong)["violated"])
 
 
 def test_cases_are_what_they_should_be(cases):
@@ -111,8 +129,9 @@ def test_waves_agree_with_the_data_of_the_library(cases):
 
 def test_only_the_complete_run_is_recorded(cases, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(cases.records, "RESULTS", tmp_path)
-    monkeypatch.setattr(cases, "COMPLETE", range(SEEDS[0], SEEDS[0] + 2))
-    monkeypatch.setattr(cases, "outcomes", lambda seeds, workers: (row(cases, seed) for seed in seeds))
+    complete = range(SEEDS[0], SEEDS[0] + 2)
+    monkeypatch.setattr(cases, "CAMPAIGN", replace(cases.CAMPAIGN, complete=complete))
+    monkeypatch.setattr(cases, "outcomes", lambda seeds, workers, case: (row(cases, seed) for seed in seeds))
     for arguments in (["--cases", "1"], ["--seed0", str(SEEDS[1])], ["--cases", "3"], ["--dry"]):
         cases.main(arguments)
         assert "nothing written" in capsys.readouterr().out

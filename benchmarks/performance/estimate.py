@@ -84,6 +84,8 @@ class Kernels:
             ),
             self.reconstruction,
             problem.source[0],
+            problem.final_time,
+            semi.grid.cells,
         )
         self.time_slab()
         self.time_node()

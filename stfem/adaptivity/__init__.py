@@ -1,6 +1,37 @@
-"""Reaching a tolerance: choosing grids, degrees and time steps from the bounds of runs before."""
+"""Adaptivity: which cells to change, meshes that are refined and coarsened, and functions taken along."""
 
 from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
-from stfem.adaptivity.certifying import certify
+from stfem.adaptivity.marking import (
+    Marking,
+    mark_dorfler,
+    mark_dorfler_coarsening,
+    mark_equidistribution,
+    mark_equidistribution_coarsening,
+    mark_maximum,
+    mark_maximum_coarsening,
+    mark_tolerance,
+    mark_tolerance_coarsening,
+)
+from stfem.adaptivity.refinement import AdaptedDomain, MeshChange, coarsen, refine
+from stfem.adaptivity.transfer import transfer
 
-__all__ = ["Attempt", "Search", "ToleranceCertificate", "ToleranceError", "certify"]
+__all__ = [
+    "Attempt",
+    "Search",
+    "ToleranceCertificate",
+    "ToleranceError",
+    "Marking",
+    "mark_dorfler",
+    "mark_dorfler_coarsening",
+    "mark_equidistribution",
+    "mark_equidistribution_coarsening",
+    "mark_maximum",
+    "mark_maximum_coarsening",
+    "mark_tolerance",
+    "mark_tolerance_coarsening",
+    "AdaptedDomain",
+    "MeshChange",
+    "coarsen",
+    "refine",
+    "transfer",
+]

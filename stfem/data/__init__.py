@@ -2,9 +2,10 @@
 
 from stfem.data.approximated import Approximated
 from stfem.data.base import Data, Projection, RowProjection, Separated, Slab
-from stfem.data.bernstein import PolynomialRange, polynomial_range
+from stfem.data.bernstein import PolynomialRange, cell_ranges, polynomial_range
 from stfem.data.callables import CallableData, checked_function
 from stfem.data.constant import Constant
+from stfem.data.interval import Interval
 from stfem.data.normalise import as_data
 from stfem.data.polynomial import Polynomial
 from stfem.data.ranges import data_range
@@ -15,6 +16,7 @@ __all__ = [
     "CallableData",
     "Constant",
     "Data",
+    "Interval",
     "Polynomial",
     "PolynomialRange",
     "Projection",
@@ -23,6 +25,7 @@ __all__ = [
     "Slab",
     "Trigonometric",
     "as_data",
+    "cell_ranges",
     "checked_function",
     "cosine",
     "data_range",

@@ -8,9 +8,10 @@ from math import comb, prod
 import numpy as np
 
 from stfem.data.base import Array
+from stfem.data.interval import Interval
 from stfem.spaces.legendre import bernstein_matrix
 
-__all__ = ["PolynomialRange", "apply_along", "polynomial_range"]
+__all__ = ["PolynomialRange", "apply_along", "cell_ranges", "polynomial_range"]
 
 _EPS = float(np.finfo(np.float64).eps)
 _LARGEST = 1 << 22  # coefficients held while subdividing
@@ -49,6 +50,26 @@ def polynomial_range(
     found = PolynomialRange(axes, rtol, max_subdivisions)
     found.take(coefficients)
     return found.value()
+
+
+def cell_ranges(coefficients: Array, axes: int) -> Interval:
+    """Ranges of a field on every single cell, by its Bernstein coefficients there, widened by round-off.
+
+    Parameters
+    ----------
+    coefficients : array, shape (p_1, .., p_axes, ...)
+        Orthonormal Legendre modes.
+    axes : int
+        Number of polynomial axes; the others remain.
+    """
+    field, size = coefficients, np.abs(coefficients)
+    for axis, count in enumerate(coefficients.shape[:axes]):
+        matrix = bernstein_matrix(count - 1)
+        field = apply_along(matrix, field, axis)
+        size = apply_along(np.abs(matrix).max(axis=0, keepdims=True), size, axis)
+    within = tuple(range(axes))
+    slack = 4.0 * _EPS * (sum(coefficients.shape[:axes]) + 2 * axes) * size.reshape(size.shape[axes:])
+    return Interval(field.min(axis=within) - slack, field.max(axis=within) + slack)
 
 
 class PolynomialRange:

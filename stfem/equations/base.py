@@ -9,6 +9,7 @@ import numpy as np
 
 from stfem.data import Data, as_data
 from stfem.data.base import Array
+from stfem.equations.entropy import Entropy
 from stfem.equations.probe import check_equation
 from stfem.equations.stability import Stability
 
@@ -125,6 +126,20 @@ class Equation(ABC):
     @abstractmethod
     def stability(self) -> Stability:
         """What turns residual norms into an error bound."""
+
+    @property
+    def entropy(self) -> Entropy | None:
+        """The strictly convex entropy that a system measures errors with, None for y = ‖e‖²."""
+        return None
+
+    def jacobian_bound(self, least: Array, largest: Array, slope: Array, direction: int) -> Array | None:
+        """Bounds of the components of f_i'(u)v for complex u and v, None where they are not known.
+
+        It proves the quadrature of a flux that is not polynomial (T4.6). Arrays ``(m, …)``: every u_c lies in
+        a disc around a real number, with least_c ≤ |u_c| ≤ largest_c, and |v_c| ≤ slope_c. A disc contains
+        no zero where least_c > 0.
+        """
+        return None
 
     def sonic_points(self, direction: int) -> tuple[float, ...] | None:
         """States of a scalar equation where f_i' changes sign (more are harmless), None if not known."""

@@ -71,16 +71,8 @@ class Stability:
     needs_range : bool
         Whether the rate depends on the range of u and û. That of u follows from the maximum principle for
         scalar laws with f = f(u) and no reaction; other equations give a `state_set`.
-    residual_weight : callable or None
-        w(û), like û: a² = Σ_c ∫ w_c R_c²; None stands for 1.
-    residual_weight_bound : tuple of float or None
-        Upper bounds of w on the state set, one per component; None stands for 1.
     error_factor : float
         ‖e‖ ≤ error_factor √y.
-    relative_entropy : callable or None
-        Pointwise density of y for (u, û); None stands for |u − û|². Bounds use `relative_entropy_bound`.
-    relative_entropy_bound : tuple of float or None
-        Upper bounds κ_c on the state set with density ≤ Σ_c κ_c e_c².
     state_set : (lower, upper) or None
         Arrays of shape (m,): û is checked to stay inside, u is assumed to.
     assumptions : tuple of str
@@ -89,10 +81,6 @@ class Stability:
 
     growth: Callable[[Array, Array], Growth]
     needs_range: bool = False
-    residual_weight: Callable[[Array], Array] | None = None
-    residual_weight_bound: tuple[float, ...] | None = None
     error_factor: float = 1.0
-    relative_entropy: Callable[[Array, Array], Array] | None = None
-    relative_entropy_bound: tuple[float, ...] | None = None
     state_set: tuple[Array, Array] | None = None
     assumptions: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stfem.estimators.bound_l1 import SlabL1, dual_bound
+from stfem.estimators.spending import Spending
 from stfem.residual import DissipativeRates, SlabNorms
 from stfem.spaces.stencil import Array
 
@@ -20,6 +21,8 @@ GROWTH_SHARES = np.linspace(0.1, 1.0, 10)
 ENERGY_SHARES = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 #: and parts of what they leave that may pay for growth.
 REMAINING = np.array([0.0, 0.25, 0.5, 0.75])
+#: What ∫p²/ε counts against 2∫a√y where splits are chosen for the dissipated energy.
+DISSIPATED_WEIGHTS = np.array([1.0, 2.0, 4.0, 16.0])
 
 
 @dataclass
@@ -62,8 +65,9 @@ class BoundState:
         self._slabs: list[SlabL1] = []
         self.mean = self.initial_mean
         self._energy = np.full(len(ENERGY_SHARES), self.initial)
-        self._flux_total = 0.0
-        self._work = 0.0
+        # for the splits chosen in L², then for those of every weight
+        self._flux_total = np.zeros(1 + len(DISSIPATED_WEIGHTS))
+        self._work = np.zeros(1 + len(DISSIPATED_WEIGHTS))
 
     @np.errstate(over="ignore", invalid="ignore")
     def advance(self, norms: SlabNorms, reaction_growth: float) -> Choice:
@@ -81,19 +85,18 @@ class BoundState:
         spending = self._spending(norms, exponent, pieces)
         joint = self._joint_costs(norms, pieces)
         energy = self._energy_spending(norms, growth, pieces)
-        choices = []
+        choices, spent = [], np.zeros_like(self._work)
         for n, (alpha, flux) in enumerate(zip(alphas, fluxes, strict=True)):
             before = self.final
             choice = self._advance_l2(alpha, flux, spending.on(n))
-            self._flux_total += flux[choice.member_index]
-            self._work += 2.0 * (growth * choice.inside * choice.inside + choice.alpha * choice.inside)
+            spent += self._dissipate(alpha, flux, growth, choice)
             self._advance_energy(alpha, flux, energy.on(n))
             if joint is not None:
                 choice = self._advance_joint(before, choice, *(array[n] for array in joint))
             choices.append(choice)
         chosen = sum(max(entry.exponent, 0.0) for entry in choices)
         # whatever was chosen for the bounds of L² and of the energy, neither amplifies more
-        choice = self._add_remainder(choices, norms.remainder, max(growth * pieces, chosen))
+        choice = self._add_remainder(choices, spent, norms.remainder, max(growth * pieces, chosen))
         self.hyperbolic += choice.alpha
         self.parabolic_sq += choice.beta
         self.exponent += chosen
@@ -106,7 +109,7 @@ class BoundState:
         y + 2θ_E∫‖D^{1/2}∇e‖² and the terms of T4.3 grow accordingly, y by 2z·distance + distance².
         """
         result = copy(self)
-        result._work += 2.0 * self.final * distance + distance**2
+        result._work = self._work + 2.0 * self.final * distance + distance**2
         result.final += distance
         result.bound = max(self.bound, result.final)
         result.hyperbolic += distance
@@ -195,7 +198,19 @@ class BoundState:
             beta.reshape(shares.shape),
         )
 
-    def _add_remainder(self, choices: Sequence[Choice], remainder: float, growth: float) -> Choice:
+    def _dissipate(self, alphas: Array, fluxes: Array, growth: float, choice: Choice) -> Array:
+        """Add ∫p²/ε and 2∫(μy + a√y) of a piece for (T4.3), any split of which will do; returns ∫a."""
+        costs = 2.0 * choice.inside * alphas + DISSIPATED_WEIGHTS[:, None] * fluxes
+        cheapest = np.append(choice.member_index, costs.argmin(axis=1))
+        alpha = alphas[cheapest]
+        # not in place: `moved` copies share their arrays
+        self._flux_total = self._flux_total + fluxes[cheapest]
+        self._work = self._work + 2.0 * (growth * choice.inside * choice.inside + alpha * choice.inside)
+        return np.asarray(alpha)
+
+    def _add_remainder(
+        self, choices: Sequence[Choice], spent: Array, remainder: float, growth: float
+    ) -> Choice:
         """∫a ≤ ``remainder`` on top of the pieces of a slab, at any time in it; the choices in one."""
         added = float(_or_infinite(np.exp(growth) * np.asarray(remainder)))
         self.final += added
@@ -203,10 +218,8 @@ class BoundState:
         inside = max(choice.inside for choice in choices) + added
         self.bound = max(self.bound, inside)
         # the supremum grows by `added`, and with it what the pieces cost
-        self._work += 2.0 * (
-            remainder * inside
-            + added * sum(choice.alpha for choice in choices)
-            + growth * added * (2.0 * inside - added)
+        self._work = self._work + 2.0 * (
+            remainder * inside + added * spent + growth * added * (2.0 * inside - added)
         )
         return Choice(
             choices[-1].member_index,
@@ -277,60 +290,21 @@ class BoundState:
     @np.errstate(over="ignore", invalid="ignore")
     def energy(self) -> float:
         """Bound of ( sup‖e‖² + ε∫‖A^{1/2}∇e‖² )^{1/2}, T4.3."""
-        root = np.sqrt(self._flux_total)
-        dissipated = 0.5 * (
-            root + np.sqrt(self._flux_total + 2.0 * (self.initial * self.initial + self._work))
-        )
-        by_share = float((self._energy**2 / (2.0 * ENERGY_SHARES)).min())
-        return float(np.sqrt(np.square(self.bound) + min(by_share, np.square(dissipated))))
+        return float(np.hypot(self.bound, self.dissipated))
+
+    @property
+    @np.errstate(over="ignore", invalid="ignore")
+    def dissipated(self) -> float:
+        """Bound of (ε∫‖A^{1/2}∇e‖²)^{1/2}, or of what a system has in its place."""
+        total = self._flux_total + 2.0 * (self.initial * self.initial + self._work)
+        by_work = float(_or_infinite(0.5 * (np.sqrt(self._flux_total) + np.sqrt(total))).min())
+        by_share = float(np.sqrt((self._energy**2 / (2.0 * ENERGY_SHARES)).min()))
+        return min(by_share, by_work)
 
 
 def _or_infinite(values: Array) -> Array:
     """0·∞, left by a factor that has overflowed, counts as ∞."""
     return np.where(np.isnan(values), np.inf, values)
-
-
-@dataclass(frozen=True, eq=False)
-class Spending:
-    """Ways to spend the dissipation on the pieces of a slab; their axes come before that of the splits.
-
-    Attributes
-    ----------
-    shares
-        What of it the dual norm of R_P cannot have.
-    exponents
-        m = ∫μ on every piece, ``(pieces, ways)``; on one, ``(ways,)``, after `on`.
-    alpha, beta
-        What every piece adds to α and β for the mean of the error.
-    """
-
-    shares: Array
-    exponents: Array
-    alpha: Array
-    beta: Array
-
-    def on(self, piece: int) -> Spending:
-        """Those of one piece."""
-        return replace(self, exponents=self.exponents[piece])
-
-    def joined(self, other: Spending) -> Spending:
-        """Both, one after the other."""
-        return Spending(
-            np.append(self.shares, other.shares),
-            np.hstack([self.exponents, other.exponents]),
-            np.append(self.alpha, other.alpha),
-            np.append(self.beta, other.beta),
-        )
-
-    def costs(self, alphas: Array, fluxes: Array) -> tuple[Array, Array, Array]:
-        """α, β and m for every way and split, of α and ∫p²/ε of the splits on a piece."""
-        left = 1.0 - self.shares[..., None]
-        # nothing to measure in the dual norm needs no dissipation
-        spent = np.divide(
-            fluxes, 2.0 * left, out=np.full((*self.shares.shape, len(fluxes)), np.inf), where=left > 0.0
-        )
-        beta = np.where(fluxes > 0.0, spent, 0.0) + self.beta[..., None]
-        return alphas + self.alpha[..., None], beta, self.exponents[..., None]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stfem.estimators.explanation import explained, shares
 from stfem.spaces.stencil import Array
 
 #: True errors are computed too, and may exceed a sharp bound by this fraction of it.
@@ -95,6 +96,21 @@ class Estimate:
         return _ratio(self.bound_energy, self.error_energy)
 
     @property
+    def shares(self) -> Mapping[str, float]:
+        """What `bound` consists of, shares that sum to 1 (T4.2); empty where the bound is 0.
+
+        "initial", the residual in L² without ("space") and with only what interpolation in time adds
+        ("time"), the residual in the "dual" norm, "growth", oscillation of data on the "boundary", and the
+        "algebraic" error of a stationary solution.
+        """
+        return shares(self)
+
+    @property
+    def explanation(self) -> str:
+        """What dominates the bound, in words, and what makes it smaller."""
+        return explained(self)
+
+    @property
     def _contradicted(self) -> bool:
         """Whether a true error exceeds its bound, beyond what quadrature and round-off explain."""
         pairs = (
@@ -166,18 +182,23 @@ class Estimate:
             return "unknown" if value is None else f"{value:.4e}"
 
         sizes = {name: value for name, value in self.parts.items() if name != "temporal"}
+        steady = "algebraic" in self.parts
+        largest, last = ("", "     ") if steady else ("sup ", " at T")
         lines = [
-            f"bound   sup ‖u−û‖      {number(self.bound)}   true {number(self.error)}"
+            f"bound   {largest + '‖u−û‖':14} {number(self.bound)}   true {number(self.error)}"
             f"   effectivity {_short(self.effectivity)}",
             f"bound   ‖u−û‖ at T     {number(self.bound_final)}   true {number(self.error_final)}",
             f"bound   energy norm    {number(self.bound_energy)}   true {number(self.error_energy)}",
-            f"inside  ‖u−u_h‖ at T   [{self.enclosure[0]:.4e}, {self.enclosure[1]:.4e}]"
+            f"inside  ‖u−u_h‖{last}   [{self.enclosure[0]:.4e}, {self.enclosure[1]:.4e}]"
             f"   true {number(self.error_dg)}",
             "parts   " + "  ".join(f"{name} {value:.3g}" for name, value in sizes.items()),
         ]
+        if steady:
+            del lines[1]
         if "temporal" in self.parts:
             percent = 100.0 * min(1.0, self.parts["temporal"])  # an estimate, which may exceed the whole
             lines.append(f"        interpolation in time {percent:.2f} % of the hyperbolic part")
+        lines.append(f"mostly  {self.explanation}")
         lines.append("guaranteed" if self.guaranteed else "not guaranteed: " + "; ".join(self.unproved))
         taken = [sentence for sentence in self.assumptions if sentence not in self.unproved]
         if taken:

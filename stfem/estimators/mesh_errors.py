@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 
 from stfem.meshes.quadrature import Array
@@ -44,9 +42,9 @@ class MeshErrors:
         self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
         self.supremum_sq = self.dissipated = 0.0
 
-    def copy(self) -> MeshErrors:
-        """The same sums, which go on apart from these."""
-        return copy(self)
+    def go_on_from(self, other: MeshErrors) -> None:
+        """Take over the sums of another sequence of û up to now."""
+        self.supremum_sq, self.dissipated = other.supremum_sq, other.dissipated
 
     @property
     def count(self) -> int:

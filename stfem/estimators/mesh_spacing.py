@@ -22,6 +22,8 @@ __all__ = ["MeshSpacing"]
 _PLACE = 0.2
 #: What errors may decay by on a slab, whose contributions count from its end on.
 _DECAY = 0.1
+#: Largest spacing that one slab can ask for, relative to its own.
+_GROWTH = 2
 
 
 class MeshSpacing:
@@ -85,6 +87,8 @@ class MeshSpacing:
         share = min(share, TOLERATED * self._target) if steps == 1 else share - self._floor
         rates, longest = slab.rate_sizes(self._semi.space), _DECAY / max(decay_rate, 1e-300)
         self._selector.update(slab.time, share, residual, rates, longest=longest)
+        # slabs to come are in the stencil already when the share of this one is seen
+        self._selector.wanted = min(self._selector.wanted, _GROWTH * steps)
 
     def _share(self, reconstruction: MeshReconstruction, slab: DiscreteSlab, cost: float) -> float:
         """Size of dU^t/dt − H(U^t) − P(U^t) as û sees it, times Δt, over what the slab costs."""

@@ -67,11 +67,11 @@ def paper_stability(equation: Equation) -> PaperStability:
         return PaperStability(2.0, 4.0, 2.0)
     if isinstance(equation, Burgers) and equation.reaction.is_zero:
         return PaperStability(4.0, 16.0, 8.0, _burgers_rates)
-    if isinstance(equation, DiffusivePSystem):
+    if isinstance(equation, DiffusivePSystem) and not equation.fully_diffusive:
         return _p_system(equation.lower, equation.upper)
     raise TypeError(
         "PaperEstimator: expected a linear equation with constant velocity and no reaction, Burgers or "
-        f"DiffusivePSystem, got {type(equation).__name__}"
+        f"DiffusivePSystem with diffusion in the velocities only, got {type(equation).__name__}"
     )
 
 

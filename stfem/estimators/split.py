@@ -242,7 +242,7 @@ class _Run:
         return Estimate(
             bound=factor * state.bound,
             bound_final=final,
-            bound_energy=factor * state.energy,
+            bound_energy=float(np.hypot(factor * state.bound, self.split.energy_factor * state.dissipated)),
             bound_l1=state.l1 if scalar else None,
             enclosure=(max(0.0, gap - final), gap + final),
             parts={

@@ -52,7 +52,8 @@ def _try(one: MeshPass, other: MeshPass) -> None:
     distance = _distance(one, other) + one.missed_end + other.missed_end
     moved = theirs.moved(distance)
     if moved.final < mine.final and moved.bound <= mine.bound:
-        one.state, one.rows, one.errors = moved, [*other.rows], other.errors.copy()
+        one.state, one.rows = moved, [*other.rows]
+        one.errors.go_on_from(other.errors)
         one.hyperbolic, one.parabolic = other.hyperbolic.copy(), other.parabolic.copy()
         one.l1 = other.l1 + float(np.sqrt(one.measure)) * distance
         one.missed = max(one.missed, other.missed)

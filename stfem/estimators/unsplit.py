@@ -26,6 +26,7 @@ class AllL2Estimator(SplitEstimator):
     """
 
     members: tuple[float, ...] = (1.0,)
+    spectral: bool = field(default=False, init=False)
 
 
 @dataclass(frozen=True)

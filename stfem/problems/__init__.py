@@ -21,7 +21,7 @@ from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Ro
 from stfem.problems.domain import Region, Torus, UnsupportedDomainError
 from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
-from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
+from stfem.problems.nonlinear import viscous_burgers
 from stfem.problems.problem import Problem
 from stfem.problems.stationary import StationaryProblem
 from stfem.problems.stationary_layers import (
@@ -29,6 +29,14 @@ from stfem.problems.stationary_layers import (
     interior_layer,
     rotating_corner,
     stationary_layer,
+)
+from stfem.problems.systems import (
+    acoustics,
+    diffusive_p_system,
+    isentropic_euler,
+    isothermal_euler,
+    shallow_water,
+    viscous_p_system,
 )
 
 __all__ = [
@@ -49,6 +57,7 @@ __all__ = [
     "TotalFlux",
     "Torus",
     "UnsupportedDomainError",
+    "acoustics",
     "burgers_cole_hopf",
     "burgers_front",
     "cellular_flow",
@@ -56,6 +65,8 @@ __all__ = [
     "diffusive_p_system",
     "hemker_cylinder",
     "interior_layer",
+    "isentropic_euler",
+    "isothermal_euler",
     "leaving_pulse",
     "linear_advection_diffusion",
     "moving_front",
@@ -64,9 +75,11 @@ __all__ = [
     "robin_outflow",
     "rotating_corner",
     "rotating_pulse",
+    "shallow_water",
     "sheared_pulse",
     "stationary_layer",
     "transient_wave",
     "variable_coefficients",
     "viscous_burgers",
+    "viscous_p_system",
 ]

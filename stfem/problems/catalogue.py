@@ -11,6 +11,7 @@ from stfem.problems.bounded_layers import (
     outflow_layer,
     rotating_pulse,
 )
+from stfem.problems.bounded_nonlinear import burgers_front, nonlinear_wave
 from stfem.problems.bounded_waves import (
     cellular_flow,
     robin_outflow,
@@ -19,7 +20,7 @@ from stfem.problems.bounded_waves import (
 )
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
-from stfem.problems.nonlinear import diffusive_p_system, viscous_burgers
+from stfem.problems.nonlinear import viscous_burgers
 from stfem.problems.problem import Problem
 from stfem.problems.stationary import StationaryProblem
 from stfem.problems.stationary_layers import (
@@ -27,6 +28,14 @@ from stfem.problems.stationary_layers import (
     interior_layer,
     rotating_corner,
     stationary_layer,
+)
+from stfem.problems.systems import (
+    acoustics,
+    diffusive_p_system,
+    isentropic_euler,
+    isothermal_euler,
+    shallow_water,
+    viscous_p_system,
 )
 
 __all__ = ["BOUNDED", "CATALOGUE", "STATIONARY"]
@@ -41,6 +50,11 @@ CATALOGUE: dict[str, Callable[..., Problem]] = {
         diffusive_p_system,
         burgers_cole_hopf,
         sheared_pulse,
+        viscous_p_system,
+        shallow_water,
+        isothermal_euler,
+        isentropic_euler,
+        acoustics,
     )
 }
 
@@ -57,6 +71,8 @@ BOUNDED: dict[str, Callable[..., Problem]] = {
         variable_coefficients,
         robin_outflow,
         cellular_flow,
+        nonlinear_wave,
+        burgers_front,
     )
 }
 

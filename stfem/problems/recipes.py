@@ -18,7 +18,19 @@ from numpy.polynomial import Polynomial as Powers
 
 from stfem.data import Approximated, Constant, Data, Polynomial, Trigonometric
 from stfem.data.base import Array
-from stfem.equations import AdvectionDiffusion, Burgers, DiffusivePSystem, Equation, ScalarConservationLaw
+from stfem.equations import (
+    Acoustics,
+    AdvectionDiffusion,
+    BarotropicGas,
+    Burgers,
+    DiffusivePSystem,
+    Equation,
+    IsentropicEuler,
+    IsothermalEuler,
+    ScalarConservationLaw,
+    ShallowWater,
+    SymmetricSystem,
+)
 from stfem.meshes.arrays import MESH_KINDS, mesh_arrays, mesh_from_arrays
 from stfem.problems.bounded import Box, Domain
 from stfem.problems.conditions import Dirichlet, Neumann, Outflow, Robin, TotalFlux
@@ -43,7 +55,8 @@ class Recipe:
     Attributes
     ----------
     make
-        The class; objects of derived classes are others. Or a function that makes objects of a ``kind``.
+        The class, or a function that makes objects of a ``kind``. Objects of derived classes are others,
+        unless these name the class they are to be made again as, in an attribute ``described_as``.
     arguments
         For each argument of its constructor a function that finds it in an object.
     complete
@@ -59,7 +72,8 @@ class Recipe:
 
     def fits(self, value: object) -> bool:
         """Whether it makes such an object."""
-        return type(value) is (self.kind or self.make) and self.complete(value)
+        kind = getattr(type(value), "described_as", type(value))
+        return kind is (self.kind or self.make) and self.complete(value)
 
     @classmethod
     def of(cls, make: type, *attributes: str, complete: Callable[[Any], bool] | None = None) -> Recipe:
@@ -72,6 +86,9 @@ class Recipe:
 def _given_gradient(problem: Problem) -> object:
     """∇u where it was given, not derived from u."""
     return None if isinstance(problem.exact_gradient, ExactData) else problem.exact_gradient
+
+
+_OF_GAS = ("diffusion", "dim", "lower", "upper", "speed")
 
 
 def _given_diffusion(equation: Equation) -> object:
@@ -110,7 +127,15 @@ RECIPES: dict[str, Recipe] = {
         complete=lambda law: all(isinstance(flux, Powers) for flux in law.fluxes),
     ),
     "Burgers": Recipe.of(Burgers, "dim", "diffusion"),
-    "diffusive p-system": Recipe.of(DiffusivePSystem, "diffusion", "dim", "lower", "upper"),
+    "diffusive p-system": Recipe.of(
+        DiffusivePSystem, "diffusion", "dim", "lower", "upper", "fully_diffusive"
+    ),
+    "barotropic gas": Recipe.of(BarotropicGas, "coefficient", "exponent", *_OF_GAS),
+    "shallow water": Recipe.of(ShallowWater, "gravity", *_OF_GAS),
+    "isothermal Euler": Recipe.of(IsothermalEuler, "sound_speed", *_OF_GAS),
+    "isentropic Euler": Recipe.of(IsentropicEuler, "exponent", "coefficient", *_OF_GAS),
+    "symmetric system": Recipe.of(SymmetricSystem, "matrices", "diffusion", "symmetrizer"),
+    "acoustics": Recipe.of(Acoustics, "speed", "diffusion", "dim"),
     "torus": Recipe.of(Torus, "lengths"),
     "box": Recipe.of(Box, "lower", "upper", "boundary", "periodic"),
     "domain": Recipe(

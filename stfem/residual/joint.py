@@ -1,6 +1,6 @@
 """The residual in the dual norm of growth and dissipation together (T4).
 
-With B as in `stfem.residual.dissipation` and any σ for which σ + B is positive on errors with mean zero,
+With B as in `stfem.residual.growth_form` and any σ for which σ + B is positive on errors with mean zero,
 
     −⟨R, e⟩ ≤ ⟨(σ + B)e, e⟩ + ¼⟨R, (σ + B)^{-1}R⟩,      so that      y' ≤ 2σy + ½⟨R, (σ + B)^{-1}R⟩ :
 

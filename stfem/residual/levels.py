@@ -59,26 +59,38 @@ def residual_levels(
     scale = duration * grid.cell_measure
     within = _integral(np.maximum(squares - scale * (means**2).sum(axis=0), 0.0), scale)
     reach = float((np.array(grid.spacing) / np.sqrt(weights)).max()) / np.pi
-    # a constant has no divergence: without it F is small where R is
+    widths = [1]
+    while widths[-1] < max(grid.cells):
+        widths.append(3 * widths[-1])
+    plain, dual = np.zeros((2, len(widths) + 1, *grid.cells))
+    for row in means:  # one after the other: every average of every flux is a field of its own
+        _add_levels(row[None], grid, weights, widths, plain, dual)
+    return ResidualLevels(
+        within,
+        reach,
+        np.array([_integral(scale * entry, scale) for entry in plain]),
+        np.array([_integral(scale * entry, scale) for entry in dual]),
+    )
+
+
+def _add_levels(
+    means: Array, grid: TensorGrid, weights: Array, widths: list[int], plain: Array, dual: Array
+) -> None:
+    """Add the squares of GM and of D^{-1/2}F on every cell, for every G and for the mean over Ω."""
     around = tuple(range(1, means.ndim))
+    # a constant has no divergence: without it F is small where R is
     fluxes = [
-        grid.cell_measure**0.5 * (flux - np.median(flux, axis=around, keepdims=True))
-        for flux in two_point_flux(means, grid, weights)
+        flux - np.median(flux, axis=around, keepdims=True) for flux in two_point_flux(means, grid, weights)
     ]
-    plain, dual = [], []
-    smooth, kept, width = means, fluxes, 1
-    while True:
-        plain.append(_integral(scale * (smooth**2).sum(axis=0), scale))
+    smooth, kept = means, fluxes
+    for level, width in enumerate(widths):
+        plain[level] += smooth[0] ** 2
         gaps = [flux - part for flux, part in zip(fluxes, kept, strict=True)]
-        dual.append(_integral(duration * flux_squares(gaps, weights), scale))
-        if width >= max(grid.cells):
-            break
-        smooth, kept = _averaged(smooth, width, grid.dim), [_averaged(f, width, grid.dim) for f in kept]
-        width *= 3
-    mean = means.mean(axis=around, keepdims=True)
-    plain.append(_integral(scale * (np.broadcast_to(mean, means.shape) ** 2).sum(axis=0), scale))
-    dual.append(_integral(duration * flux_squares(fluxes, weights), scale))
-    return ResidualLevels(within, reach, np.array(plain), np.array(dual))
+        dual[level] += flux_squares(gaps, weights)
+        if level + 1 < len(widths):
+            smooth, kept = _averaged(smooth, width, grid.dim), [_averaged(f, width, grid.dim) for f in kept]
+    plain[-1] += means.mean() ** 2
+    dual[-1] += flux_squares(fluxes, weights)
 
 
 def _integral(squares: Array, scale: float) -> float:

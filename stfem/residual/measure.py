@@ -10,6 +10,7 @@ import numpy as np
 
 from stfem.data import Data, Slab
 from stfem.reconstruction import ReconstructedSlab
+from stfem.residual.entropy import SlabEntropy
 from stfem.residual.sampling import Coefficients, Sampler, weighted_values
 from stfem.residual.terms import LinearTerms, joined
 from stfem.spaces.rows import flat_cells, row_blocks
@@ -36,6 +37,8 @@ class SlabMeasure:
         What is measured.
     family
         Whether all members of the flux family are wanted, or λ = 1 alone (then all count as λ = 1).
+    entropy
+        Weights of the residual of a system.
 
     Attributes
     ----------
@@ -55,6 +58,7 @@ class SlabMeasure:
     split: ResidualSplit
     slab: ReconstructedSlab
     family: bool
+    entropy: SlabEntropy | None = None
 
     def run(self) -> None:
         """Measure with the source in the degrees of û.
@@ -74,6 +78,8 @@ class SlabMeasure:
             if beyond <= SOURCE_TOLERANCE * size:
                 break
         self.remainder = beyond + self._left_out(*left_out)
+        if self.entropy is not None:
+            self.remainder += float(np.sqrt(slab.time.duration)) * self.entropy.left_out
         self.mean += float(np.sqrt(split.grid.measure)) * self.remainder
 
     def _all_cells(
@@ -150,8 +156,7 @@ class SlabMeasure:
             return None, 0.0
         time = Slab(slab.time.start, slab.time.stop, degree_time)
         projections = [g.project_rows(split.grid, degree, time) for g in split.problem.source]
-        pairs = zip(split.source_weights, projections, strict=True)
-        left_out = np.sqrt(sum((w * p.remainder_l2) ** 2 for w, p in pairs))
+        left_out = self._root_weight * np.sqrt(sum(p.remainder_l2**2 for p in projections))
 
         def modes(rows: slice) -> Array:
             return np.stack([p.on(rows) for p in projections], axis=1)
@@ -186,7 +191,7 @@ class SlabMeasure:
     def _left_out(self, of_velocity: Array, of_zeroth: float) -> float:
         """∫_slab of what the coefficients leave out, times ∇û and û (T4.6)."""
         split, slab = self.split, self.slab
-        size = split.root_weight * float(np.sqrt(split.grid.cell_measure)) * slab.time.duration
+        size = self._root_weight * float(np.sqrt(split.grid.cell_measure)) * slab.time.duration
         roots = np.sqrt(self._squares)
         terms = of_velocity @ roots[3:] + of_zeroth * roots[0]
         return size * float(np.abs(slab.value_modes).sum(axis=0) @ terms)
@@ -227,12 +232,11 @@ class SlabMeasure:
         if terms.difference is not None:
             difference = apply_along(in_time @ slab.value_modes, terms.difference, 0)
             difference = difference if sampler is None else sampler.weighted(difference)
-        weight = split.equation.stability.residual_weight
-        if weight is not None and sampler is not None:
-            roots = np.sqrt(sampler.weight(weight, states))
-            residual *= roots
-            if difference is not None:
-                difference *= roots[:, chosen]
+        if self.entropy is not None:
+            roots = self.entropy.roots[..., block]
+            residual = _weighted(roots, residual)
+            difference = None if difference is None else _weighted(roots[:, chosen], difference)
+            chosen = list(range(split.equation.components))
         _add(self.residual_sq[block], residual, residual)
         if difference is None:
             return
@@ -253,9 +257,21 @@ class SlabMeasure:
                     )
                     _add(self.flux_sq[block], 2.0 * inverse[i, j] * first[common], second[common])
 
+    @property
+    def _root_weight(self) -> float:
+        """Largest factor by which the weights stretch a residual."""
+        return 1.0 if self.entropy is None else self.entropy.root_weight
+
     def _cut(self, field: Array, block: slice) -> Array:
         """A range of cells of a field on all cells."""
         return cell_rows(flat_cells(field, self.split.dim), block, self.split.dim)
+
+
+def _weighted(roots: Array, field: Array) -> Array:
+    """Matrices ``(m, k, C)`` times a field ``(time, k, …, C)``, cell by cell."""
+    flat = field.reshape(len(field), field.shape[1], -1, roots.shape[2])
+    product = np.einsum("ikc,tkpc->tipc", roots, flat)
+    return np.asarray(product.reshape(len(field), len(roots), *field.shape[2:]))
 
 
 def _add(target: Array, first: Array, second: Array) -> None:

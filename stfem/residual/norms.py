@@ -57,6 +57,8 @@ class SlabNorms:
         where the nodes carry no accelerations).
     variation
         Bound of ∫_slab of the total variation of R, a measure, where cells differ; `integral_l1` by default.
+    coupling
+        k ≥ 0: a system pays k p/√ε in a, besides its part in the dual norm (T4).
     spectrum
         The residual by frequencies, where its best splits may count too.
     dissipative
@@ -85,6 +87,7 @@ class SlabNorms:
     pieces: Array | None = None
     rates: Array = field(default_factory=lambda: np.zeros(3))
     variation: float | None = None
+    coupling: float = 0.0
     spectrum: SplitSpectrum | None = None
     dissipative: DissipativeRates | None = None
     joint: JointDual | None = None
@@ -107,7 +110,10 @@ class SlabNorms:
     def alpha(self, member: float) -> float:
         """Bound of α = ∫_slab ‖R_H(λ)‖ by Cauchy–Schwarz in time, remainders included."""
         total = self.hyperbolic_sq(member).sum() + self.rounding_sq
-        return float(np.sqrt(self.duration * total)) + self.remainder
+        coupled = 0.0
+        if self.coupling > 0.0:  # what is infinite without it must not spoil the sum
+            coupled = self.coupling * float(np.sqrt(self.duration * self.flux_total(member)))
+        return float(np.sqrt(self.duration * total)) + coupled + self.remainder
 
     def integral_l1(self, measure: float) -> float:
         """Bound of ∫_slab ‖R‖_{L¹(Ω)}, from ∫_slab∫_K |R| ≤ (|K| Δt ∫∫_K R²)^{1/2}; ``measure`` is |Ω|.
@@ -139,11 +145,14 @@ class SlabNorms:
         residual, cross, difference, flux = pieces[:, :, None]
         member = np.asarray(members)
         squares = np.maximum(residual + member * (2.0 * cross + member * difference), 0.0)
-        fluxes = (1.0 - member) ** 2 * flux
+        duration, fluxes = self.duration / pieces.shape[1], (1.0 - member) ** 2 * flux
         if self.spectrum is not None:
             hyperbolic, dual = self.spectrum.splits()
             squares, fluxes = np.hstack([squares, hyperbolic]), np.hstack([fluxes, dual])
-        return np.sqrt(self.duration / pieces.shape[1] * (squares + self.rounding_sq)), fluxes
+        alpha = np.sqrt(duration * (squares + self.rounding_sq))
+        if self.coupling > 0.0:
+            alpha = alpha + self.coupling * np.sqrt(duration * fluxes)
+        return alpha, fluxes
 
     def size(self, member: float) -> float:
         """‖R_H(λ)‖ in L²(slab × Ω), remainders aside."""

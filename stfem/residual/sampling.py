@@ -101,12 +101,6 @@ class Sampler:
         points = tuple(range(1, 1 + self.dim))
         return np.asarray((residual * self.root).sum(axis=points))
 
-    def weight(self, function: Callable[[Array], Array], states: Array) -> Array:
-        """Residual weights of the equation at û, axes (time, m, …)."""
-        in_time = self.in_time(self.slab.time.degree) @ self.slab.value_modes
-        u = self.values(apply_along(in_time, states, 0))
-        return np.asarray(np.moveaxis(function(np.moveaxis(u, 1, 0)), 0, 1))
-
     def _slope(self, modes: Array, i: int) -> Array:
         slope = derivative_matrix(self.degree) / self.grid.spacing[i]
         return self.values(apply_matrix(slope, modes, i, self.dim))

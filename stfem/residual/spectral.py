@@ -24,14 +24,19 @@ from stfem.residual.forms import FormValue, NodeForm, assembled
 from stfem.spaces.fourier import Spectrum, fourier_coefficients, frequencies
 from stfem.spaces.stencil import Array
 
-#: Frequencies up to this multiple of the cells in every direction are known one by one.
-REACH = 2
+#: Frequencies up to this multiple of the cells are known one by one: in one direction, in two, in three.
+REACH = (2, 1, 1)
 #: Ratio of s in one group of frequencies, at most.
 GROUP = 1.5
 #: Values of λ, between the smallest and the largest s, that are tried.
 MULTIPLIERS = 24
 #: Relative round-off of transforms and sums, with some margin.
 ROUNDING = 1e-13
+
+
+def reach(dim: int) -> int:
+    """Of `REACH`; in more dimensions there are many more frequencies."""
+    return REACH[dim - 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +108,7 @@ class SpectralForm:
         points: Callable[[], int],
     ) -> None:
         self._grid, self._form, self._points = grid, form, points
-        self._highest = tuple(max(1, REACH * count) for count in cells)
+        self._highest = tuple(max(1, reach(grid.dim) * count) for count in cells)
         ranges = [frequencies(n, last=i == grid.dim - 1) for i, n in enumerate(self._highest)]
         numbers = np.stack(np.meshgrid(*ranges, indexing="ij")).reshape(grid.dim, -1)
         k = 2.0 * np.pi * numbers / np.reshape(grid.lengths, (-1, 1))

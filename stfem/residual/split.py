@@ -22,21 +22,23 @@ from stfem.reconstruction import (
     RowReconstruction,
     combine,
 )
+from stfem.residual.analytic import unproved_quadrature
 from stfem.residual.dissipation import DissipativeGrowth, definite
+from stfem.residual.entropy import EntropyMeasure, SlabEntropy
 from stfem.residual.expansion import Expansion
 from stfem.residual.growth import GrowthRate
 from stfem.residual.interpolation import TimeDefect
 from stfem.residual.measure import COEFFICIENT_DEGREE, SlabMeasure
 from stfem.residual.nodal import NodeEvaluator
-from stfem.residual.norms import UNDERFLOW, SlabNorms
+from stfem.residual.norms import SlabNorms
 from stfem.residual.quadratic import QuadraticSplit
+from stfem.residual.rounding import rounding
 from stfem.residual.sampling import check_autonomous
 from stfem.residual.terms import LinearTerms, TermBuilder
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.rows import row_blocks
-from stfem.spaces.stencil import Array, apply_along
+from stfem.spaces.stencil import Array, apply_along, refined_rows
 
-UNIT_ROUNDOFF = 2.0**-53
 #: Errors of interpolation in time, relative to what a slab adds to the bound, beyond which it is measured
 #: itself;
 TEMPORAL_TOLERANCE = 0.015
@@ -101,18 +103,13 @@ class ResidualSplit:
         if self._by_frequency:
             self._dissipative = DissipativeGrowth.of(self.problem, self._growth_rate, self.scheme_grid.cells)
         self._filter = reconstruction if isinstance(reconstruction, RowReconstruction) else None
-        self.source_weights = tuple(
-            float(np.sqrt(bound))
-            for bound in equation.stability.residual_weight_bound or (1.0,) * equation.components
-        )
-        self.root_weight = max(self.source_weights)
+        self._entropy: EntropyMeasure | None = None
+        if equation.entropy is not None:
+            self._entropy = EntropyMeasure(self.problem, equation.entropy, self.grid, self.degree)
         if not equation.linear:
             check_autonomous(equation)
-        if not equation.linear and equation.flux_degree is None:
-            self._unproved.setdefault(
-                f"the flux is not polynomial: residual integrated with {self.points_needed()} Gauss points "
-                "per direction and cell, not proved exact"
-            )
+        if not equation.linear and equation.flux_degree is None and self._entropy is None:
+            self._unproved.setdefault(unproved_quadrature(self.points_needed()))
 
     @property
     def from_nodes(self) -> bool:
@@ -135,9 +132,15 @@ class ResidualSplit:
         return self._quadratic.spectral_gain(slab, level) if self._quadratic is not None and known else 0.0
 
     @property
+    def energy_factor(self) -> float:
+        """‖D^{1/2}∇e‖ ≤ energy_factor times the root of the dissipation in T4.1."""
+        return 1.0 if self._entropy is None else self._entropy.energy_factor
+
+    @property
     def unproved(self) -> tuple[str, ...]:
         """Sentences about what the norms and rates take for granted (T4.6)."""
-        return (*self._unproved, *self._growth_rate.unproved)
+        of_entropy = () if self._entropy is None else self._entropy.unproved
+        return (*self._unproved, *of_entropy, *self._growth_rate.unproved)
 
     def _note(self, *data: Data) -> None:
         for datum in data:
@@ -206,23 +209,29 @@ class ResidualSplit:
                 temporal = norms.temporal
         # where gains of the family are not known beforehand, they are not left out either
         whole = self.terms.diffuses and (family or not self.from_nodes)
-        measured = SlabMeasure(self, slab, whole)
+        entropy = self.entropy_of(slab)
+        measured = SlabMeasure(self, slab, whole, entropy)
         measured.run()
         scale, shape = self.grid.cell_measure * slab.time.duration, self.grid.cells
-        round_off = self.root_weight * self._round_off(slab, measured.sizes, measured.magnitude)
+        root_weight = 1.0 if entropy is None else entropy.root_weight
+        round_off = root_weight * rounding(slab, measured.sizes, measured.magnitude, self.grid, self.degree)
+        parabolic = 1.0 if self._entropy is None else self._entropy.parabolic_factor
         own = SlabNorms(
             slab.time.start,
             slab.time.stop,
             (measured.residual_sq * scale).reshape(shape),
             (measured.cross * scale).reshape(shape),
             (measured.difference_sq * scale).reshape(shape),
-            (measured.flux_sq * scale).reshape(shape),
+            (measured.flux_sq * (parabolic * scale)).reshape(shape),
             measured.cell_means.reshape(-1, *shape),
             measured.remainder + round_off,
             measured.mean + float(np.sqrt(self.grid.measure)) * round_off,
-            self._growth_rate.rate(slab.time, partial(self._modes, slab)),
+            self._growth_rate.rate(slab.time, partial(self._modes, slab))
+            if entropy is None
+            else entropy.growth,
             temporal,
             rates=rates,
+            coupling=0.0 if entropy is None else entropy.coupling,
         )
         if combined is None:
             return own
@@ -236,17 +245,28 @@ class ResidualSplit:
 
     def _modes(self, slab: ReconstructedSlab) -> Iterator[Array]:
         """Modes in time of û, rows of cells by rows of cells."""
+        return (modes for _, modes in self._row_modes(slab))
+
+    def _row_modes(self, slab: ReconstructedSlab) -> Iterator[tuple[slice, Array]]:
+        """The same with the rows, on the grid of û."""
         values = 2 * len(slab.nodes) * self.equation.components * (self.degree + 1) ** self.dim
+        pieces = self.grid.cells[0] // self.scheme_grid.cells[0]
         for rows, _ in row_blocks(self.scheme_grid, self.grid, values):
-            yield apply_along(slab.value_modes, slab.states_on(rows), 0)
+            yield refined_rows(rows, pieces), apply_along(slab.value_modes, slab.states_on(rows), 0)
+
+    def entropy_of(self, slab: ReconstructedSlab) -> SlabEntropy | None:
+        """What the entropy of a system needs to know of a slab."""
+        if self._entropy is None:
+            return None
+        points, times = self.points_needed(), self.times_needed(slab.time)
+        return self._entropy.on(slab.time, self._row_modes(slab), points, times)
 
     def _quadratic_split(self, reconstruction: BoundReconstruction) -> QuadraticSplit | None:
         """The short cut through residuals at nodes, where the equation, the data and û allow it."""
         equation, source = self.equation, self.problem.source[0]
         constant = self.constant_velocity or not equation.linear
         quadratic = equation.linear or (equation.flux_degree is not None and equation.flux_degree <= 2)
-        weighted = equation.stability.residual_weight is not None
-        if equation.components > 1 or weighted or self.variable_reaction is not None:
+        if equation.components > 1 or equation.entropy is not None or self.variable_reaction is not None:
             return None
         if not isinstance(reconstruction, RowReconstruction):
             return None
@@ -273,7 +293,7 @@ class ResidualSplit:
         sizes, magnitude = (
             np.concatenate([getattr(entry, name) for entry in facts]) for name in ("sizes", "magnitude")
         )
-        round_off = self._round_off(slab, sizes, magnitude)
+        round_off = rounding(slab, sizes, magnitude, self.grid, self.degree)
         slow = self._slow_modes(quadratic, slab, defect)
         growth = self._growth_rate.rate(slab.time, *slow)
         lowered = self._dissipative
@@ -316,26 +336,6 @@ class ResidualSplit:
         final_time, exponent = self.problem.final_time, self._exponent(norms.duration, norms.growth)
         part = TEMPORAL_TOLERANCE * max(1.0, SHORT * final_time / norms.duration) + LOSS * exponent
         return part * norms.cost(level, final_time) / float(np.sqrt(norms.duration))
-
-    def _round_off(self, slab: ReconstructedSlab, sizes: Array, magnitude: Array) -> float:
-        """Σ C u ∫_slab of the sizes of what is added up (T4.6); C counts the operations of each sum.
-
-        The sizes are those of value and rate at every node: of û, and of all terms of the residual.
-        """
-        scale = np.sqrt(self.grid.cell_measure)
-        values = np.abs(slab.value_modes).max(axis=0)
-        rates = np.abs(slab.rate_modes).max(axis=0)
-        # û is what the stored numbers say, so only the sums of this module round: 2k terms in time, and
-        # derivatives in space
-        in_time = 2.0 * len(slab.nodes) + 3.0
-        in_space = in_time + 2.0 * (self.degree + 2) * self.dim
-        # what the interpolant jumps by between slabs, for lack of digits in its matrix
-        ends = np.sqrt(2.0 * np.arange(len(slab.value_modes)) + 1.0) @ np.abs(slab.value_modes)
-        jumps = 2.0 * float(ends @ sizes) / slab.time.duration
-        rounded = jumps + in_time * float(rates @ sizes) + in_space * float(values @ magnitude)
-        still = not any(np.any(array) for n in slab.nodes for array in (n.node.values, n.node.rate))
-        lost = 0.0 if still else UNDERFLOW * float(np.sqrt(self.grid.measure))
-        return float(UNIT_ROUNDOFF * slab.time.duration * scale * rounded) + lost
 
     def speed_bound(self, states: Array, time: Slab) -> Array:
         """Sizes of f'(û) for fields ``(k, m, p…, cells…)``, 0 where it is not evaluated at points."""

@@ -42,19 +42,20 @@ def fourier_coefficients(
     """
     dim, cells = grid.dim, grid.cells
     leading, count = fields.shape[:-2], fields.shape[-2]
-    spectrum = scipy.fft.fftn(fields.reshape(-1, count, *cells), axes=range(-dim, 0))
+    given = fields.reshape(-1, count, *cells)
     ranges = [frequencies(n, last=i == dim - 1) for i, n in enumerate(highest)]
-    # one mode after the other: the frequencies are many times the cells
-    total = np.zeros((len(spectrum), *(len(n) for n in ranges)), dtype=np.complex128)
     places = np.ix_(*(n % count for n, count in zip(ranges, cells, strict=True)))
     moments = [
         _moments(int(modes[i].max()), highest[i], cells[i])[:, -len(n) :] for i, n in enumerate(ranges)
     ]
-    for m, degrees in enumerate(modes.T):
-        term = np.stack([entry[places] for entry in spectrum[:, m]])
-        for i, degree in enumerate(degrees):
-            term *= moments[i][degree].reshape(-1, *(1,) * (dim - 1 - i))
-        total += term
+    total = np.zeros((len(given), *(len(n) for n in ranges)), dtype=np.complex128)
+    # one field and mode after the other: the frequencies are many times the cells
+    for result, field in zip(total, given, strict=True):
+        for mode, degrees in zip(field, modes.T.tolist(), strict=True):
+            term = scipy.fft.fftn(mode)[places]
+            for i, degree in enumerate(degrees):
+                term *= moments[i][degree].reshape(-1, *(1,) * (dim - 1 - i))
+            result += term
     total *= grid.cell_measure / np.sqrt(grid.measure)
     return total.reshape(*leading, *total.shape[1:])
 

@@ -1,6 +1,7 @@
 """Bounds where a pointwise rate explodes: shares of the dissipation, the joint dual norm, splits (T3, T4)."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,6 +90,30 @@ def test_joint_dual_norm():
     assert state.final == pytest.approx(0.3 + math.sqrt(0.5e-8))
 
 
+def test_remainder_and_energy_where_the_joint_dual_norm_is_taken():
+    """What acts at any time raises the supremum, and with it 2∫a√y of the split that the energy pays for."""
+    joint = JointDual(np.array([0.0]), np.array([0.0]), np.array([[1e-6]]), np.array([0.0]))
+    norms = replace(slab(residual=0.02, dissipative=rates(0.0, 0.0, 0.0), joint=joint), remainder=0.05)
+    state, choice = advanced(norms)
+    alpha, before = 0.1, math.sqrt(0.09 + 0.5e-6)
+    assert choice.alpha == pytest.approx(0.05)
+    assert state.final == pytest.approx(before + 0.05)
+    work = 2.0 * (alpha * (0.3 + alpha) + 0.05 * (before + 0.05) + 0.05 * alpha)
+    dissipated = 0.5 * (0.09 + work)
+    by_share = min((0.3 + alpha + 0.05) ** 2 / (2.0 * share) for share in (0.9,))
+    assert state.energy == pytest.approx(math.sqrt(state.bound**2 + min(by_share, dissipated)))
+
+
+@pytest.mark.parametrize("weight", [0.2, 0.5])
+def test_splits_for_the_energy_are_its_own(weight):
+    """Where two splits cost the same in L², the energy takes what dissipates less, by (T4.3)."""
+    member = 1.0 - math.sqrt(weight)
+    norms = slab(residual=0.02, flux=0.05)
+    both = advanced(norms, members=(member, 1.0))[0]
+    alone = [advanced(norms, members=(m,))[0].energy for m in (member, 1.0)]
+    assert both.energy <= min(alone) * (1.0 + 1e-12)
+
+
 @pytest.mark.parametrize("flux", [0.0, 0.2])
 def test_energy_bound_with_rates_is_not_larger(flux):
     norms = [slab(0.05, flux, 6.0, dissipative=d) for d in (None, rates(6.0, 3.0, 1.0))]
@@ -125,6 +150,7 @@ def test_splits_by_frequency_are_never_worse(factory, cells, eps):
     plain = certify(problem, cells=cells, degree=2, estimator=SplitEstimator(spectral=False))
     assert sharp.bound <= plain.bound * (1.0 + 1e-3)
     assert sharp.bound_final <= plain.bound_final * (1.0 + 1e-3)
+    assert sharp.bound_energy <= plain.bound_energy * (1.0 + 1e-3)
 
 
 def test_two_dimensions():

@@ -8,7 +8,8 @@ from test_nodal import CASES, Brute, burgers, slab_of, smooth_nodes
 
 from stfem.data import polynomial_range
 from stfem.meshes.grid import TensorGrid
-from stfem.residual.dissipation import SHARES, GrowthDissipation, exponents
+from stfem.residual.dissipation import exponents
+from stfem.residual.growth_form import SHARES, GrowthDissipation
 from stfem.spaces.legendre import gauss, legendre_values
 
 FAR = (10**6,) * 3

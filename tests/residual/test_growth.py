@@ -145,14 +145,6 @@ def test_p_system(dim):
     assert GrowthRate(still, grid, 3).rate(SLAB, lambda: [calm]) == 0.0  # never below zero
 
 
-def test_state_set_is_verified():
-    problem = diffusive_p_system(1)
-    modes = np.zeros((4, 2, 4, 4))
-    modes[0, 0, 0] = 1.2
-    with pytest.raises(ValueError, match="state set: expected the reconstruction within"):
-        GrowthRate(problem, TensorGrid((1.0,), 4), 3).rate(SLAB, lambda: [modes])
-
-
 class Reacting(equations.Burgers):
     """u_t + ∂(u²/2) + cu = 0 with a rate that depends on the range: no maximum principle if c < 0."""
 

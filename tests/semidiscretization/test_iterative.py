@@ -1,4 +1,4 @@
-"""Iterative solves: the same solution, failures with their residual, bounds that still hold (R4.25)."""
+"""Iterative solves: the same solution, failures with their residual, bounds that still hold (R4 item 25)."""
 
 import numpy as np
 import pytest

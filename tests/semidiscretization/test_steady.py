@@ -77,7 +77,7 @@ def test_other_cells(kind):
 
 
 def test_outflow_values_at_a_pure_outflow():
-    """R4.17: the value 5 counts with diffusion, not without it."""
+    """R4 item 17: the value 5 counts with diffusion, not without it."""
     for eps, expected, at in ((0.0, 1.0, 1e-12), (0.1, 2.471403, 5e-7)):
         sides = {"left": stfem.Dirichlet(1.0), "right": stfem.Dirichlet(5.0)}
         problem = stfem.StationaryProblem(AdvectionDiffusion(1.0, eps), stfem.Box(0.0, 1.0, sides))
@@ -85,7 +85,7 @@ def test_outflow_values_at_a_pure_outflow():
 
 
 def test_nothing_passes():
-    """R4.18: the state of rest with mass 1 of a box with zero total flux, against a diffusive one."""
+    """R4 item 18: the state of rest with mass 1 of a box with zero total flux, against a diffusive one."""
     box = stfem.Box(0.0, 1.0, stfem.TotalFlux(0.0))
     problem = stfem.StationaryProblem(AdvectionDiffusion(1.0, 0.1), box, mean=1.0)
     ends = stfem.solve_stationary(problem, cells=64, degree=4)(np.array([[0.0, 1.0]]))
@@ -94,7 +94,7 @@ def test_nothing_passes():
 
 @pytest.mark.parametrize("periodic", [(), (0, 1)])
 def test_systems_with_a_kernel(periodic):
-    """R4.16: mean zero, and an error that names the defect."""
+    """R4 item 16: mean zero, and an error that names the defect."""
     wavenumber = 2.0 * PI if periodic else PI
     u = cosine([wavenumber, 0.0]) * cosine([0.0, wavenumber])
     velocity = (1.0, 0.5) if periodic else (0.0, 0.0)

@@ -99,12 +99,12 @@ def test_bounds_hold_and_are_sharper(eps, make, q, gain):
     assert relaxed.bound_energy <= gain * plain.bound_energy
 
 
-def test_given_normal_fluxes_stay():
-    """Outflow: D∇u·n = 0 for every candidate, else the bound would refuse them."""
+def test_given_normal_fluxes_are_measured():
+    """Outflow: what d_R·n misses of D∇u·n = 0 belongs to the bound."""
     problem = stfem.problems.leaving_pulse(dim=2, eps=0.05, final_time=0.05)
     result = stfem.certify(problem, cells=4, degree=1)
     assert result.error <= result.bound
-    assert set(result.history["way"]) <= {4.0, 5.0}  # without the ways F, which need u on the whole boundary
+    assert result.history["way"].max() >= 6.0  # d_R is taken
 
 
 def test_relaxation_is_for_cells_that_see_diffusion():
