@@ -286,12 +286,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--nonlinear", action="store_true", help="the cases of random_nonlinear.py")
     parser.add_argument("--cases", type=int, help="number of cases, by default those of the record")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--seed0", type=int, default=COMPLETE.start, help="first seed")
+    parser.add_argument("--seed0", type=int, help="first seed, by default that of the record")
     parser.add_argument("--dry", action="store_true", help="write no results")
     options = parser.parse_args(arguments)
     campaign = CAMPAIGN_NONLINEAR if options.nonlinear else CAMPAIGN
     options.cases = len(campaign.complete) if options.cases is None else options.cases
-    seeds = range(options.seed0, options.seed0 + options.cases)
+    first = campaign.complete.start if options.seed0 is None else options.seed0
+    seeds = range(first, first + options.cases)
     started, rows = time.perf_counter(), []
     for row in outcomes(seeds, options.workers, campaign.case):
         rows.append(row)

@@ -133,9 +133,11 @@ def stationary_estimate(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         For problems outside of the class of the estimator, and where nothing bounds the error.
     """
+    if not problem.equation.linear:
+        raise TypeError(f"equation: expected a linear one for a bound without time, got {problem.equation!r}")
     found = [
         _OneRule(estimator, rule, problem, semidiscretization, values) for rule in estimator.reconstructions
     ]
@@ -167,7 +169,10 @@ class _OneRule:
         self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
         norms = self._residual.norms(self._slab)
         oscillation = self._residual.boundary.oscillation
-        self._missed = 0.0 if oscillation is None else oscillation.sizes(self._slab)[2]
+        # what is missed is at most as large inside as at the boundary, as far as it is seen there
+        root = float(np.sqrt(target.mesh.cell_measures.sum()))
+        seen = root * self._residual.boundary.missed
+        self._missed = seen if oscillation is None else oscillation.sizes(self._slab)[2]
         self._coercivity = coercivity(self._residual, norms[0].growth)
         self._mean = 0.0
         if self._coercivity.decay > 0.0 and _undetermined(self._residual):

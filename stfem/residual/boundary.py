@@ -67,8 +67,8 @@ class BoundaryCheck:
             )
         self._kept = boundary_values(problem, mesh).facets
         self._data = {id(part): part.condition.data(mesh.dim, 1, part.name)[0] for part in self._given}
-        #: Largest |û − g| seen so far.
-        self.gap = 0.0
+        #: Largest |û − g| seen so far, relative to the data, and as it is where nothing lifts it.
+        self.gap = self.missed = 0.0
 
     @property
     def all_given(self) -> bool:
@@ -129,8 +129,10 @@ class BoundaryCheck:
                 self._normal_velocity(part.facets, t) < 0.0 if linear else np.isin(part.facets, self._kept)
             )
             difference = difference * enters
-        scale = 1.0 + float(np.abs(data).max(initial=0.0))
-        return float(difference.max(initial=0.0)) / scale
+        scale, largest = 1.0 + float(np.abs(data).max(initial=0.0)), float(difference.max(initial=0.0))
+        if largest > _TOLERANCE * scale:
+            self.missed = max(self.missed, largest)
+        return largest / scale
 
     @property
     def unproved(self) -> tuple[str, ...]:
@@ -141,5 +143,8 @@ class BoundaryCheck:
         elif not self.data_constant:
             sentences.append("boundary data interpolated at the nodes of the reconstruction")
         if self.gap > _TOLERANCE:
-            sentences.append(f"the reconstruction misses the boundary data by up to {self.gap:.1e}")
+            sentences.append(
+                f"the reconstruction misses the boundary data by up to {self.gap:.1e} at the points looked at: "
+                "bounds in L² contain that by a maximum principle, the one of the energy does not"
+            )
         return tuple(sentences)

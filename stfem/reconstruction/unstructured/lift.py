@@ -105,7 +105,7 @@ class OutflowLift:
         self._value = _common_value(chosen, mesh.dim)
         self._sides = [self._side(mesh, part) for part in chosen]
         if mesh.dim == 3 and len(self._sides) > 1:
-            raise ValueError(f"names: expected one outflow side in three dimensions, got {self.names}")
+            raise ValueError(f"lifted: expected one outflow side in three dimensions, got {self.names}")
         self._parameters, self._weights = mesh.reference.on_facet.quadrature(2 * target.degree + 2)
         self._corners = [
             (one.thickness * other.thickness, *self._corner(mesh, one, other))
@@ -235,14 +235,14 @@ def _named(parts: Sequence[BoundaryPart], name: str) -> BoundaryPart:
                 kind = type(part.condition).__name__
                 raise ValueError(f"boundary {name!r}: expected a Dirichlet condition, got {kind}")
             return part
-    raise ValueError(f"names: expected some of {sorted(part.name for part in parts)}, got {name!r}")
+    raise ValueError(f"lifted: expected some of {sorted(part.name for part in parts)}, got {name!r}")
 
 
 def _common_value(parts: Sequence[BoundaryPart], dim: int) -> float:
     data = [part.condition.data(dim, 1, part.name)[0] for part in parts]
     if not data or not all(datum.constant for datum in data):
-        raise ValueError("names: expected outflow sides with constant values, got others")
+        raise ValueError("lifted: expected outflow sides with constant values, got others")
     values = {datum.constant_value() for datum in data}
     if len(values) > 1:
-        raise ValueError(f"names: expected one value on all outflow sides, got {sorted(values)}")
+        raise ValueError(f"lifted: expected one value on all outflow sides, got {sorted(values)}")
     return values.pop()

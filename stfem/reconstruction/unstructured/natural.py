@@ -75,6 +75,7 @@ class NaturalPart:
         self.transfer = part.condition.transfer(equation.dim, part.name)
         self._g = FixedInTime((self.data,), self.x)
         self._alpha = FixedInTime((self.transfer,), self.x)
+        self._diffuses = diffuses
         self._silent = not diffuses and not part.condition.total
         self.time_dependent = self._velocity.time_dependent or self._alpha.time_dependent
 
@@ -90,7 +91,10 @@ class NaturalPart:
             return np.zeros_like(trace)
         given = self._g(t, rate)
         if self.condition.total:
-            return np.asarray(self.along(t) * trace - given)
+            along = self.along(t)
+            flux = np.asarray(along * trace - given)
+            # without diffusion nothing passes where the flow does not, whatever is said
+            return flux if self._diffuses else np.where(along == 0.0, 0.0, flux)
         return np.asarray(given - self._alpha(t) * trace)
 
     def weight(self, t: float) -> Array:

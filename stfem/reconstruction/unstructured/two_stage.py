@@ -48,7 +48,9 @@ class _SecondStage:
         self.continuous = ContinuousSpace(mesh, first.space.degree + 2 if degree is None else degree)
         self.target = self.continuous.broken
         self.convective_space = first.convective_space
-        kappa = (_MEMORY / problem.final_time) ** 2 if memory is None else memory
+        reaction = problem.equation.reaction
+        c = reaction.constant_value() if reaction.constant else 0.0
+        kappa = (_MEMORY / problem.final_time) ** 2 + c**2 if memory is None else memory
         if not kappa > 0.0:
             raise ValueError(f"memory: expected κ > 0, got {memory}")
         self._kappa = np.full(mesh.size, kappa)
@@ -135,7 +137,7 @@ class BoundTwoStage(_SecondStage):
     degree
         Degree of û, q + 2 by default.
     memory
-        κ in 1/time², (5/T)² by default; c² for stationary problems with reaction c.
+        κ in 1/time², (5/T)² + c² by default with a constant reaction c; c² for stationary problems.
     lifted
         Boundaries with layers that are lifted: κ = 0 in the cells next to them, where u_h follows the layer;
         v there continues along the flow what comes from upstream.
