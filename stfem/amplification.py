@@ -100,6 +100,9 @@ def stability_factor(solution: Solution, starts: int = 8, intervals: int = 64) -
     """
     if not isinstance(solution, Solution):
         raise TypeError(f"solution: expected a Solution, got a {type(solution).__name__}")
+    for name, number in (("starts", starts), ("intervals", intervals)):
+        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+            raise TypeError(f"{name}: expected a whole number, got {number!r}")
     if starts < 1 or intervals < starts:
         raise ValueError(f"starts, intervals: expected 1 ≤ starts ≤ intervals, got {starts} and {intervals}")
     steps = list(_steps(solution, intervals))

@@ -146,11 +146,13 @@ class BoundState:
             np.zeros(shares.shape),
             # Poincaré holds for the mean-free part: the mean ē pays r += 2θ_μ ελ₁ |Ω| ē²
             2.0 * decay * np.square(mean) * self.measure * duration,
+            np.ones(shares.shape, dtype=bool),
         )
         if norms.dissipative is None:
             return found
         rates = norms.dissipative.at(GROWTH_SHARES)
-        return found.joined(Spending(GROWTH_SHARES, *self._paid(rates, duration, pieces)))
+        lowered = self._paid(rates, duration, pieces)
+        return found.joined(Spending(GROWTH_SHARES, *lowered, np.zeros(GROWTH_SHARES.shape, dtype=bool)))
 
     def _paid(self, rates: DissipativeRates, duration: float, pieces: int) -> tuple[Array, Array, Array]:
         """Exponents on the pieces, and what the mean ē of the error adds to α and β there (T4).
@@ -186,7 +188,8 @@ class BoundState:
         count = len(ENERGY_SHARES)
         if norms.dissipative is None:
             zeros = np.zeros((count, 1))
-            return Spending(1.0 - left, np.full((pieces, count, 1), growth), zeros, zeros)
+            growths = np.full((pieces, count, 1), growth)
+            return Spending(1.0 - left, growths, zeros, zeros, np.zeros((count, 1), dtype=bool))
         shares = left * REMAINING
         rates = norms.dissipative.at(shares.ravel())
         duration = norms.duration / pieces
@@ -196,6 +199,7 @@ class BoundState:
             np.maximum(exponents, 0.0).reshape(pieces, *shares.shape),
             alpha.reshape(shares.shape),
             beta.reshape(shares.shape),
+            np.zeros(shares.shape, dtype=bool),
         )
 
     def _dissipate(self, alphas: Array, fluxes: Array, growth: float, choice: Choice) -> Array:

@@ -61,7 +61,7 @@ class SplitEstimator:
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         For members outside [0, 1], a spacing below 1 or a share outside (0, 1).
     """
 
@@ -77,6 +77,8 @@ class SplitEstimator:
             raise ValueError(f"members: expected numbers in [0, 1], got {self.members}")
         if self.spacing is not None and self.spacing < 1:
             raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
+        if not isinstance(self.spectral, bool):
+            raise TypeError(f"spectral: expected True or False, got {self.spectral!r}")
         if not 0.0 < self.temporal_share < 1.0:
             raise ValueError(f"temporal_share: expected a number in (0, 1), got {self.temporal_share}")
 
@@ -175,7 +177,8 @@ class _Run:
 
     def _start(self, initial: InitialError) -> BoundState:
         equation = self.problem.equation
-        conserved = equation.components == 1 and equation.reaction.is_zero and all(equation.diffused)
+        scalar = equation.components == 1 and equation.entropy is None
+        conserved = scalar and equation.reaction.is_zero and all(equation.diffused)
         return BoundState(
             initial.stability,
             initial.l1,
@@ -236,7 +239,8 @@ class _Run:
             history["error"] = np.array(self.errors)
         total = float(history["alpha"].sum())
         temporal = float((history["temporal"] * history["alpha"]).sum() / total) if total > 0.0 else 0.0
-        scalar = equation.components == 1
+        # y is ‖e‖² and |e| an entropy for those alone that bring none of their own
+        scalar = equation.components == 1 and equation.entropy is None
         true, dg = self.true, last.node.values
         unproved = tuple(dict.fromkeys((*initial.unproved, *self.split.unproved)))
         return Estimate(

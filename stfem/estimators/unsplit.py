@@ -55,7 +55,7 @@ class AllDualEstimator(SplitEstimator):
     def run(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """As `SplitEstimator.run`; there is no L¹ bound, because no part is measured in L²."""
         components = semidiscretization.problem.equation.components
-        if components != 1:
+        if components != 1 or semidiscretization.problem.equation.entropy is not None:
             raise ValueError(f"AllDualEstimator: expected a scalar equation, got {components} components")
         return replace(super().run(semidiscretization, nodes, order), bound_l1=None)
 

@@ -226,10 +226,8 @@ class MeshPass:
             self.state = BoundState(initial + start, self.l1, 0.0, rate, self.measure, (0.0,))
         level = self.state.final
         norms, way = cheapest(self.residual.norms(slab), level)
-        if oscillation is None:
-            # inside no larger than where it is seen, at the boundary
-            self.missed_end = float(np.sqrt(self.measure)) * self.residual.boundary.missed
-            self.missed = max(self.missed, self.missed_end)
+        if oscillation is None:  # inside no larger than where it is seen, at the boundary
+            self.missed_end = self.missed = float(np.sqrt(self.measure)) * self.residual.boundary.missed
         share = 0.0
         if self._right_side is not None and slab.discrete is not None:
             defect = temporal_defect(slab.discrete, self.reconstruction, self._right_side)

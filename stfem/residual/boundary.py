@@ -144,7 +144,7 @@ class BoundaryCheck:
             sentences.append("boundary data interpolated at the nodes of the reconstruction")
         if self.gap > _TOLERANCE:
             sentences.append(
-                f"the reconstruction misses the boundary data by up to {self.gap:.1e} at the points looked at: "
-                "bounds in L² contain that by a maximum principle, the one of the energy does not"
+                f"the reconstruction misses the boundary data by up to {self.gap:.1e} at the points "
+                "looked at: bounds in L² contain that by a maximum principle, the one of the energy does not"
             )
         return tuple(sentences)

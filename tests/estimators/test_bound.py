@@ -308,6 +308,19 @@ def test_pieces_of_slabs(seed):
         assert bound.bound <= coarse.bound * (1.0 + 1e-12)
 
 
+def lasting(m):
+    """∫_0^1 e^{2ms} ds."""
+    return (1.0 - math.exp(2.0 * m)) / (-2.0 * m)
+
+
+def test_what_acts_on_strongly_decaying_errors():
+    """y' = −2cy + 2a√y has the limit a/c, however long a slab is."""
+    for duration in (1.0, 100.0):
+        slab = norms(0.0, duration, residual=0.04 * duration, growth=-100.0)
+        bound = run(state(0.0), [slab])[-1]
+        assert 0.2 / 50.0 <= bound <= 0.2 * math.sqrt(duration / 100.0) * (1.0 + 1e-12)
+
+
 @pytest.mark.parametrize("growth", [-2.0, 0.0, 1.5])
 def test_one_piece_is_the_whole_slab(growth):
     """The formula of T4.2 and T4.2' with the remainder in α, and all that is derived from it."""
@@ -317,17 +330,18 @@ def test_one_piece_is_the_whole_slab(growth):
     choices = [first.advance(whole, 0.0), second.advance(piece, 0.0)]
     assert choices[0] == choices[1]
     alpha, beta, m = math.sqrt(0.5 * 0.3) + 0.05, 0.1, 0.25 * growth
+    lasts = alpha if growth >= 0.0 else math.sqrt(0.5 * 0.3 * lasting(m)) + 0.05
     if growth >= 0.0:
         end = inside = math.exp(m) * (alpha + math.sqrt(0.16 + beta))
     else:
-        end, inside = alpha + math.sqrt(math.exp(2.0 * m) * 0.16 + beta), alpha + math.sqrt(0.16 + beta)
+        end, inside = lasts + math.sqrt(math.exp(2.0 * m) * 0.16 + beta), lasts + math.sqrt(0.16 + beta)
     assert first.final == second.final == pytest.approx(end, rel=1e-13)
     assert first.bound == second.bound == pytest.approx(inside, rel=1e-13)
     assert first.energy == second.energy
     shares = np.arange(1, 10) / 10
     by_share = math.exp(max(m, 0.0)) * (alpha + np.sqrt(0.16 + 0.2 / (2.0 * (1.0 - shares))))
     np.testing.assert_allclose(first._energy, by_share, rtol=1e-13)
-    assert choices[0].alpha == pytest.approx(alpha, rel=1e-14)
+    assert choices[0].alpha == pytest.approx(lasts, rel=1e-14)
     assert choices[0].inside == pytest.approx(inside, rel=1e-14)
     assert first._work == pytest.approx(2.0 * (max(m, 0.0) * inside**2 + alpha * inside), rel=1e-13)
 
@@ -338,7 +352,7 @@ def test_decay_acts_between_the_pieces():
     early = in_pieces(0.0, 1.0, residual, np.zeros(4), -8.0)
     late = in_pieces(0.0, 1.0, residual[::-1].copy(), np.zeros(4), -8.0)
     finals = [run(state(0.0), [slab])[-1] for slab in (early, late)]
-    assert finals[1] == pytest.approx(math.sqrt(0.25 * 0.3))
+    assert finals[1] == pytest.approx(math.sqrt(0.25 * 0.3 * lasting(-1.0)))
     assert finals[0] == pytest.approx(math.exp(-3.0) * finals[1])
 
 

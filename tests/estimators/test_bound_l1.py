@@ -80,3 +80,11 @@ def test_a_source_enters_the_expansion():
     result = certify(problem, cells=24, degree=2)
     assert l1_error(problem, result) <= result.bound_l1
     assert result.effectivity >= 1.0
+
+
+def test_there_is_none_beside_an_entropy():
+    """Norms are then those of the entropy, also of one component: |e| is another one."""
+    equation = equations.SymmetricSystem([[[1.0]]], symmetrizer=[[0.01]])
+    result = certify(Problem(equation, Torus(1.0), sine(PI2), 0.1), cells=4, degree=1)
+    assert result.bound_l1 is None
+    assert result.bound > 0.0

@@ -162,3 +162,9 @@ def test_two_dimensions():
     # errors differ by at most what both bounds allow
     assert result.enclosure[0] <= result.enclosure[1]
     assert fine.bound < 0.2 * result.bound
+
+
+@pytest.mark.parametrize("wrong", ["no", 2, None])
+def test_spectral_is_true_or_false(wrong):
+    with pytest.raises(TypeError, match="spectral: expected True or False"):
+        SplitEstimator(spectral=wrong)
