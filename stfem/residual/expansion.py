@@ -12,7 +12,7 @@ from stfem.residual.growth import GrowthRate, data_range
 class Expansion:
     """L ≥ ∂_xb on slabs, b = ∫_0^1 f'(û + θ(u − û)) dθ.
 
-    Zero for constant velocities. In one dimension with a flux of degree 2, ∂_xb = ½f''(∂_xû + ∂_xu), and P =
+    Zero for constant velocities. With a flux of degree 2, ∂_xb = ½f''(∂_xû + ∂_xu), and P =
     sup p_+, p = f''∂_xu, obeys P' ≤ −P² + sup|f''∂_xg| by the maximum principle for
 
         ∂_tp + f'(u)∂_xp = ε∂_xxp − p² + f''∂_xg .
@@ -38,13 +38,14 @@ class Expansion:
 
     @classmethod
     def of(cls, problem: Problem, growth: GrowthRate) -> Expansion | None:
-        """For scalar conservation laws of these kinds and data with known derivatives; None for others."""
+        """For scalar conservation laws in one dimension and data with known derivatives; None for others."""
         equation = problem.equation
-        if equation.components > 1 or not equation.reaction.is_zero:
+        # in more dimensions |Ω|^{1/2} times the bound in L² does as well where the velocity is constant
+        if equation.dim > 1 or equation.components > 1 or not equation.reaction.is_zero:
             return None
         if equation.linear:
             return cls(growth, None, None, 0.0) if all(b.constant for b in equation.velocity) else None
-        if equation.dim > 1 or growth.slope is None:
+        if growth.slope is None:
             return None
         second = -float(growth.slope[0].gradient[0, 0])
         try:

@@ -12,6 +12,9 @@ from stfem.meshes.grid import TensorGrid
 from stfem.meshes.periodic import neighbour
 from stfem.spaces.stencil import Array
 
+#: Part of the squares of the means in modes in time that are taken in L¹ as they are.
+NEGLIGIBLE = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class ResidualLevels:
@@ -63,12 +66,15 @@ def residual_levels(
     while widths[-1] < max(grid.cells):
         widths.append(3 * widths[-1])
     plain, dual = np.zeros((2, len(widths) + 1, *grid.cells))
-    for row in means:  # one after the other: every average of every flux is a field of its own
+    energies = (means**2).sum(axis=tuple(range(1, means.ndim)))
+    count = int(np.argmax(np.cumsum(energies) >= (1.0 - NEGLIGIBLE) * energies.sum())) + 1
+    for row in means[:count]:  # one after the other: every average of every flux is a field of its own
         _add_levels(row[None], grid, weights, widths, plain, dual)
+    rest = _integral(scale * (means[count:] ** 2).sum(axis=0), scale)
     return ResidualLevels(
         within,
         reach,
-        np.array([_integral(scale * entry, scale) for entry in plain]),
+        np.array([_integral(scale * entry, scale) for entry in plain]) + rest,
         np.array([_integral(scale * entry, scale) for entry in dual]),
     )
 

@@ -222,6 +222,7 @@ class QuadraticSplit:
         family: bool,
         spectral: bool,
         dissipative: DissipativeRates | None = None,
+        scales: bool = True,
     ) -> SlabNorms:
         """Norms of one slab, but for the errors of interpolation in time.
 
@@ -239,6 +240,8 @@ class QuadraticSplit:
             Whether the residual is wanted by frequencies.
         dissipative
             As `SlabNorms.dissipative`.
+        scales
+            Whether the residual is wanted by scales.
         """
         nodes, facts = slab.nodes, self.facts(slab.nodes, family)
         modes, duration = slab.value_modes, slab.time.duration
@@ -269,7 +272,7 @@ class QuadraticSplit:
         operations = 64.0 + self._evaluator.points**self._grid.dim  # sums over pairs and modes
         spectrum = self._spectrum(slab, grams, whole) if spectral else None
         levels = None
-        if self._spectral is not None:
+        if scales and self._spectral is not None:
             cells = scale * np.maximum(whole.cells, 0.0).reshape(self._grid.cells)
             of_whole = (modes @ self._forms[0].means(nodes)).reshape(-1, *self._grid.cells)
             levels = residual_levels(cells, of_whole, self._grid, self._diffusion, duration)

@@ -296,11 +296,11 @@ class ResidualSplit:
         round_off = rounding(slab, sizes, magnitude, self.grid, self.degree)
         slow = self._slow_modes(quadratic, slab, defect)
         growth = self._growth_rate.rate(slab.time, *slow)
-        lowered = self._dissipative
-        dissipative = None if lowered is None else lowered.rates(slab.time, growth, *slow)
+        dissipative = self._dissipative.rates(slab.time, growth, *slow) if self._dissipative else None
         pieces = min(max(1, int(np.ceil(self._exponent(slab.time.duration, growth) / CHANGE))), MOST_PIECES)
         family, spectral = wanted[0] and self.terms.diffuses, wanted[1] or dissipative is not None
-        norms = quadratic.norms(slab, round_off, growth, pieces, family, spectral, dissipative)
+        wants = family, spectral, dissipative, self._expansion is not None
+        norms = quadratic.norms(slab, round_off, growth, pieces, *wants)
         return norms.with_temporal(*quadratic.temporal(slab, defect, self._allowance(norms, level)))
 
     def _slow_modes(
