@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import records
 import skfem
-from unstructured import graded_rule, triangles, values_at
+from unstructured import graded_rule, table, triangles, values_at
 
 import stfem
 from stfem.problems import (
@@ -186,25 +186,16 @@ def tables(rows: list[dict[str, Any]]) -> str:
     lines = []
     for name in dict.fromkeys(row["series"] for row in rows):
         own = [row for row in rows if row["series"] == name]
-        lines += [f"*{SERIES[name].title}*", "", records.markdown(table(own)), ""]
+        lines += [
+            f"*{SERIES[name].title}*",
+            "",
+            records.markdown(table(own, RULES, {row["eps"] for row in own})),
+            "",
+        ]
         missed = failures(own, SERIES[name].parameters())
         lines += [f"{len(own)} runs, {len(missed)} miss a target{':' if missed else '.'}", ""]
         lines += [*(f"- {sentence}" for sentence in missed), *([""] if missed else [])]
     return "\n".join(lines)
-
-
-def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One line per reconstruction, degree and grid: B/e_h, and the effectivity in the energy norm."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: (list(RULES).index(row["reconstruction"]), row["degree"])):
-        key = (row["reconstruction"], row["degree"], row["cells"])
-        line = found.setdefault(key, dict(zip(("reconstruction", "q", "n"), key, strict=True)))
-        line[f"ε = {row['eps']:g}"] = f"{row['ratio']:.2f}"
-        if row["effectivity_energy"] is not None:
-            line[f"energy, ε = {row['eps']:g}"] = f"{row['effectivity_energy']:.2f}"
-    heads = list(dict.fromkeys(head for line in found.values() for head in line))
-    heads.sort(key=lambda head: head.startswith("energy"))
-    return [{head: line.get(head) for head in heads} for line in found.values()]
 
 
 def line(row: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -345,7 +345,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
     lines = []
     for name in dict.fromkeys(row["series"] for row in rows):
         own = [row for row in rows if row["series"] == name]
-        lines += [f"*{SERIES[name].title}*", "", records.markdown(table(own)), ""]
+        lines += [f"*{SERIES[name].title}*", "", records.markdown(table(own, RULES, ENERGY_EPS)), ""]
         found = orders(own)
         if name == "wave" and found:
             lines += ["Order of the smaller bound of two-stage and mixed:", "", records.markdown(found), ""]
@@ -355,14 +355,20 @@ def tables(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def table(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One line per reconstruction, degree and grid."""
+def table(
+    rows: list[dict[str, Any]], rules: Iterable[str], energy_eps: Container[float]
+) -> list[dict[str, Any]]:
+    """One line per reconstruction, degree and grid: B/e_h, and the effectivity in the energy norm.
+
+    In the order of ``rules``; the latter for some ε, where it is known.
+    """
+    order = list(rules)
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: (list(RULES).index(row["reconstruction"]), row["degree"])):
+    for row in sorted(rows, key=lambda row: (order.index(row["reconstruction"]), row["degree"])):
         key = (row["reconstruction"], row["degree"], row["cells"])
         line = found.setdefault(key, dict(zip(("reconstruction", "q", "n"), key, strict=True)))
         line[f"ε = {row['eps']:g}"] = f"{row['ratio']:.2f}"
-        if row["eps"] in ENERGY_EPS:
+        if row["eps"] in energy_eps and row["effectivity_energy"] is not None:
             line[f"energy, ε = {row['eps']:g}"] = f"{row['effectivity_energy']:.2f}"
     heads = list(dict.fromkeys(head for line in found.values() for head in line))
     heads.sort(key=lambda head: head.startswith("energy"))

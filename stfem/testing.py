@@ -124,7 +124,7 @@ def conservation_defect(
     """|d/dt ∫_Ω u| over max |d/dt of a cell mean| for the semidiscretization without source and reaction."""
     semi = _semidiscretization(equation, flux, cells, degree)
     u = _random_field(semi)
-    rate = semi.rhs_hyperbolic(0.0, u) + (semi.rhs_parabolic(0.0, u) if semi.has_diffusion else 0.0)
+    rate = semi.rhs(0.0, u)
     means = _means(rate, equation.dim)
     reaction = equation.reaction
     if not reaction.is_zero:

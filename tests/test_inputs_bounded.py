@@ -444,7 +444,7 @@ def test_points_outside_and_none(kind):
     assert solution(np.zeros((dim, 0))).shape == (0,)
     np.testing.assert_allclose(solution(domain.mesh().vertices), 1.0)
     for outside in (np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"x: expected finite (coordinates|numbers)"):
+        with pytest.raises(ValueError, match="x: expected finite numbers"):
             solution(np.full((dim, 2), outside))
     for outside in (2.0, -1e-3, 1e300):
         with pytest.raises(ValueError, match="x: expected points inside of the mesh"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from stfem.data import Data
 from stfem.meshes.quadrature import Array
-from stfem.problems import Problem
+from stfem.problems import Problem, StationaryProblem
 from stfem.reconstruction.unstructured import MeshSlab
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss
@@ -34,7 +35,7 @@ class MeshErrors:
         sup ‖u − û‖² and ∫‖D^{1/2}∇(u − û)‖² so far.
     """
 
-    def __init__(self, problem: Problem, target: BrokenSpace, diffusion: Array) -> None:
+    def __init__(self, problem: Problem | StationaryProblem, target: BrokenSpace, diffusion: Array) -> None:
         self._problem, self._target, self._diffusion = problem, target, diffusion
         self.order = 2 * target.degree + _ORDER
         self._points, weights = target.mesh.reference.quadrature(self.order)
@@ -54,18 +55,28 @@ class MeshErrors:
     def look(self, slab: MeshSlab) -> None:
         """Take the errors on a slab into account."""
         points, weights = gauss(_POINTS)
-        gradient = self._problem.exact_gradient
         for s, weight in zip([0.0, *points, 1.0], [0.0, *weights, 0.0], strict=True):
             state, t = slab.at(float(s), slab.state), slab.time.start + float(s) * slab.time.duration
             self.supremum_sq = max(self.supremum_sq, float(self.local_sq(state, self._exact(t)).sum()))
-            if gradient is not None and weight > 0.0:
-                slopes = gradient(self._x, t) - self._target.gradients(state, self._points)
-                square = np.einsum("imqc,ijc,jmqc->qc", slopes, self._diffusion, slopes)
-                self.dissipated += weight * slab.time.duration * float((self._weights * square).sum())
+            if weight > 0.0 and self._problem.exact_gradient is not None:
+                self.dissipated += weight * slab.time.duration * self.dissipation(state, t)
 
-    def initial_sq(self, state: Array, t: float = 0.0) -> Array:
+    def dissipation(self, state: Array, t: float) -> float:
+        """‖D^{1/2}∇(u − û)‖² at one time."""
+        if self._problem.exact_gradient is None:
+            raise ValueError("exact_gradient: expected that of the exact solution, got None")
+        slopes = self._problem.exact_gradient(self._x, t) - self._target.gradients(state, self._points)
+        square = np.einsum("imqc,ijc,jmqc->qc", slopes, self._diffusion, slopes)
+        return float((self._weights * square).sum())
+
+    def mean(self, state: Array) -> float:
+        """Mean of û over Ω."""
+        values = self._target.values(state, self._points)[0]
+        return float((self._weights * values).sum()) / float(self._target.mesh.cell_measures.sum())
+
+    def initial_sq(self, state: Array, initial: Data) -> Array:
         """‖u_0 − û‖² on every cell."""
-        return self.local_sq(state, self._problem.initial[0](self._x, t)[None])
+        return self.local_sq(state, initial(self._x, 0.0)[None])
 
     def local_sq(self, state: Array, values: Array) -> Array:
         """∫_K (f − û)² for values of f at the points, ``(C,)``."""

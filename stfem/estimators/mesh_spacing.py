@@ -94,8 +94,6 @@ class MeshSpacing:
         """Size of dU^t/dt − H(U^t) − P(U^t) as û sees it, times Δt, over what the slab costs."""
         u, rate = slab.at(_PLACE)
         t = slab.time.start + _PLACE * slab.time.duration
-        rate -= self._semi.rhs_hyperbolic(t, u)
-        if self._semi.has_diffusion:
-            rate -= self._semi.rhs_parabolic(t, u)
+        rate -= self._semi.rhs(t, u)
         defect = slab.time.duration * reconstruction.defect_size(rate)
         return defect / cost if cost > 0.0 else float(defect > 0.0)

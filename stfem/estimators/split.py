@@ -10,7 +10,6 @@ from time import perf_counter
 import numpy as np
 
 from stfem.data import Data
-from stfem.equations import is_diagonal
 from stfem.estimators.bound import BoundState
 from stfem.estimators.errors import TrueError, distance
 from stfem.estimators.estimate import Estimate
@@ -29,6 +28,7 @@ from stfem.reconstruction import (
     reconstructed_slabs,
 )
 from stfem.residual import FLUX_FAMILY, ResidualSplit, SlabNorms
+from stfem.residual.levels import diagonal_bound
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.rows import row_blocks
 from stfem.spaces.stencil import Array, cell_rows
@@ -297,9 +297,7 @@ def poincare_rate(matrix: Array, lengths: tuple[float, ...]) -> float:
     Exact for a diagonal D, else the lower bound λ_min(D)(2π/L_max)².
     """
     frequencies = 2.0 * np.pi / np.asarray(lengths)
-    if is_diagonal(matrix):
-        return float((np.diag(matrix) * frequencies**2).min())
-    return max(0.0, float(np.linalg.eigvalsh(matrix)[0]) * float(frequencies.min()) ** 2)
+    return float((diagonal_bound(matrix) * frequencies**2).min())
 
 
 def _negative_part(reaction: Data, slab: ReconstructedSlab, grid: TensorGrid) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from stfem.data import Slab
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
+from stfem.estimators.mesh_errors import MeshErrors
 from stfem.estimators.unstructured import MeshEstimator, poincare_rate
 from stfem.meshes.quadrature import Array
 from stfem.problems import StationaryProblem
@@ -18,7 +19,6 @@ from stfem.reconstruction.unstructured.given import parts_of
 from stfem.residual import SlabNorms
 from stfem.residual.unstructured import MeshResidual
 from stfem.semidiscretization import UnstructuredSemidiscretization
-from stfem.spaces.broken import BrokenSpace
 from stfem.timestepping import Node
 
 __all__ = ["Coercivity", "StationaryBound", "stationary_estimate"]
@@ -27,8 +27,6 @@ __all__ = ["Coercivity", "StationaryBound", "stationary_estimate"]
 _SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 #: Exponents γτ of the weight along the flow.
 _EXPONENTS = np.linspace(0.1, 6.0, 60)
-#: Order of the quadrature of true errors beyond that of û.
-_ERROR_ORDER = 12
 #: Size, relative to that of a box, of what counts as one.
 _BOX = 1e-10
 
@@ -164,9 +162,7 @@ class _OneRule:
         self._reconstruction = reconstruction
         self._slab = resting_slab(reconstruction, values)
         target = reconstruction.target
-        self._points, weights = target.mesh.reference.quadrature(2 * target.degree + _ERROR_ORDER)
-        self._x = target.mesh.points(self._points)
-        self._weights = weights[:, None] * target.mesh.cell_map(self._points).determinant
+        self._errors = MeshErrors(problem, target, self._residual.diffusion)
         norms = self._residual.norms(self._slab)
         oscillation = self._residual.boundary.oscillation
         # what is missed is at most as large inside as at the boundary, as far as it is seen there
@@ -196,17 +192,15 @@ class _OneRule:
 
     def _mean_of_error(self) -> float:
         """|mean of u − û| |Ω|^{1/2}, of a u with a given mean (T4)."""
-        field = self._reconstruction.target.values(self._slab.state[0], self._points)[0]
-        measure = float(self._reconstruction.target.mesh.cell_measures.sum())
-        missing = self._problem.mean - float((self._weights * field).sum()) / measure
-        return abs(missing) * float(np.sqrt(measure))
+        missing = self._problem.mean - self._errors.mean(self._slab.state[0])
+        return float(abs(missing)) * float(np.sqrt(self._reconstruction.target.mesh.cell_measures.sum()))
 
     def estimate(self, algebraic: float) -> Estimate:
         """Everything about the bound that was found."""
         problem, residual, state = self._problem, self._residual, self._slab.state[0]
         (a, p), c_0 = self._pair, max(self._coercivity.reaction, 0.0)
-        target, space = self._reconstruction.target, self._reconstruction.space
-        gap = float(np.sqrt(self._square(target.values(state, self._points), space, self._values)))
+        space, errors = self._reconstruction.space, self._errors
+        gap = errors.gap(state, space, self._values)
         layer = 0.0 if self._lift is None else self._lift.size(state)
         width = self.bound + layer + (residual.underflow if np.any(self._values) else 0.0)
         indicators = a**2 / self._l2.kappa * cell_shares(self._norms.residual_sq)
@@ -214,11 +208,11 @@ class _OneRule:
         extra = float(np.sqrt(c_0 * self._missed**2 + residual.missed_flux_sq))
         error = energy = error_dg = None
         if problem.exact is not None:
-            exact = problem.exact(self._x, 0.0)
-            error_dg = float(np.sqrt(self._square(exact, space, self._values)))
+            error_dg = errors.of_solution(space, self._values, 0.0)
             if self._lift is None:
-                square = self._square(exact, target, state)
-                error, energy = float(np.sqrt(square)), self._energy_error(c_0 * square, state)
+                error, _ = errors.at(state, 0.0)
+                if problem.exact_gradient is not None:
+                    energy = float(np.sqrt(c_0 * error**2 + errors.dissipation(state, 0.0)))
         bound_energy = float(np.hypot(self._energy, c_0**0.5 * self._mean)) + extra
         return Estimate(
             bound=self.bound,
@@ -241,27 +235,15 @@ class _OneRule:
             error_energy=energy,
             error_dg=error_dg,
             facts={
-                "cells": target.mesh.size,
+                "cells": self._reconstruction.target.mesh.size,
                 "degree": space.degree,
-                "degree_reconstruction": target.degree,
+                "degree_reconstruction": self._reconstruction.target.degree,
                 "kappa": self._l2.kappa,
                 "theta": self._l2.theta,
                 "reaction": self._coercivity.reaction,
                 "poincare": self._coercivity.decay,
             },
         )
-
-    def _square(self, values: Array, space: BrokenSpace, u: Array) -> float:
-        """‖values − u‖²."""
-        return float((self._weights * (values - space.values(u, self._points)) ** 2).sum())
-
-    def _energy_error(self, square: float, state: Array) -> float | None:
-        gradient = self._problem.exact_gradient
-        if gradient is None:
-            return None
-        slopes = gradient(self._x, 0.0) - self._reconstruction.target.gradients(state, self._points)
-        squares: Array = np.einsum("imqc,ijc,jmqc->qc", slopes, self._residual.diffusion, slopes)
-        return float(np.sqrt(square + np.sum(self._weights * squares)))
 
 
 def resting_slab(reconstruction: MeshReconstruction, values: Array) -> MeshSlab:

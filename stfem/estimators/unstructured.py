@@ -126,14 +126,10 @@ class MeshEstimator:
         )
         passes, slabs = [], []
 
-        def right_side(t: float, u: Array) -> Array:
-            parabolic = semidiscretization.rhs_parabolic(t, u) if semidiscretization.has_diffusion else 0.0
-            return np.asarray(semidiscretization.rhs_hyperbolic(t, u) + parabolic)
-
         for one, interpolant, stream in zip(bound, interpolants, tee(selector, len(bound)), strict=True):
             lift = OutflowLift(problem, one.target, self.lifted) if self.lifted else None
             residual = MeshResidual(problem, one, self.growth, lift=lift)
-            passes.append(MeshPass(problem, residual, lift, self.initial_error, right_side))
+            passes.append(MeshPass(problem, residual, lift, self.initial_error, semidiscretization.rhs))
             slabs.append(mesh_slabs(map(one.at_node, stream), interpolant))
         decay_rate = poincare_rate(passes[0].residual)
         for slabs_now in zip(*slabs, strict=True):
@@ -249,7 +245,7 @@ class MeshPass:
         """z_0, and a bound of the same in L¹."""
         if self._initial_error is not None:
             return self._initial_error, float(np.sqrt(self.measure)) * self._initial_error
-        squares = self.errors.initial_sq(state)
+        squares = self.errors.initial_sq(state, self.problem.initial[0])
         nothing = self.problem.initial[0].is_zero and not np.any(state)
         more = self._layer(state) + (0.0 if nothing else self.residual.underflow)
         by_cells = np.sqrt(self.reconstruction.target.mesh.cell_measures * squares).sum()

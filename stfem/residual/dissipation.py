@@ -12,7 +12,7 @@ from stfem.equations import GrowthForm
 from stfem.problems import Problem
 from stfem.residual.growth import GrowthRate
 from stfem.residual.growth_form import SHARES, GrowthDissipation, highest_frequencies
-from stfem.residual.spectral import reach
+from stfem.residual.spectral import least_beyond, reach
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
 
@@ -183,7 +183,8 @@ class DissipativeGrowth:
         dim = self._growth.grid.dim
         whole, deviation = PolynomialRange(dim + 1), 0.0
         corners = np.array([0.0, 1.0])
-        ends: list[Array] = []
+        ends: Array | None = None
+        first = 0
         for modes in blocks:
             field = self._growth.combination(self._form, modes)
             if len(field) == 1:
@@ -191,18 +192,25 @@ class DissipativeGrowth:
             whole.take(field)
             flat = field.reshape(len(field), -1)
             at_times = legendre_values(len(field) - 1, np.array(wanted)) @ flat
-            ends.append(at_times.reshape(-1, *field.shape[1:]))
+            found = at_times.reshape(-1, *field.shape[1:])
+            if ends is None:
+                ends = np.empty((*found.shape[: 1 + dim], *self._growth.grid.cells))
+            rows = slice(first, first + found.shape[1 + dim])
+            ends[(slice(None),) * (1 + dim) + (rows,)] = found
+            first = rows.stop
             at_ends = legendre_values(len(field) - 1, corners) @ flat
             field.reshape(len(field), -1)[:2] -= np.linalg.solve(legendre_values(1, corners), at_ends)
+            del modes, flat, at_times, found, at_ends
             deviation = max(deviation, polynomial_range(field, dim + 1, max_subdivisions=1)[1])
-        return whole.value(), deviation, np.concatenate(ends, axis=-dim)
+            del field  # not held while the next block is formed
+        return whole.value(), deviation, np.zeros(0) if ends is None else ends
 
     def _may_help(self, pointwise: float) -> bool:
         """Whether diffusion beyond the matrix exceeds growth."""
         frequency = 2.0 * np.pi / np.asarray(self._growth.grid.lengths)
         least = float(np.linalg.eigvalsh(self._diffusion)[0])
         highest = highest_frequencies(0.5 * pointwise, self._final_time, least, frequency, self._limit)
-        return bool(least * np.min((np.array(highest) + 1) * frequency) ** 2 > 0.5 * pointwise)
+        return least_beyond(highest, self._growth.grid.lengths, self._diffusion) > 0.5 * pointwise
 
     def _form_of(self, field: Array, bounds: tuple[float, float]) -> GrowthDissipation:
         grid, data = self._growth.grid, (self._final_time, self._limit, self._mean_free)

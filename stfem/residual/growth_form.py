@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 
 from stfem.meshes.grid import TensorGrid
+from stfem.residual.spectral import least_beyond
 from stfem.spaces.fourier import Spectrum, fourier_coefficients
 from stfem.spaces.stencil import Array
 
@@ -71,7 +72,7 @@ class GrowthDissipation:
         self.numbers = _numbers(self.highest, mean_free)
         k = frequency[:, None] * self.numbers
         self._dissipation = np.einsum("ik,ij,jk->k", k, diffusion, k)
-        self._beyond = least * min((n + 1) * f for n, f in zip(self.highest, frequency, strict=True)) ** 2
+        self._beyond = least_beyond(self.highest, grid.lengths, diffusion)
         self._rounding = ROUNDING * (max(map(abs, bounds)) + float(self._dissipation.max()))
         self._growth = 0.5 * _convolution(field, grid, self.highest, self.numbers)
 
@@ -88,7 +89,10 @@ class GrowthDissipation:
                 low = -float(self._eigen[0][0])
             else:
                 matrix = self._growth - np.diag(share * self._dissipation)
-                low = float(eigvalsh(matrix, subset_by_index=[last, last])[0]) + self._rounding
+                low = (
+                    float(eigvalsh(matrix, subset_by_index=[last, last], overwrite_a=True)[0])
+                    + self._rounding
+                )
             high = 0.5 * self._upper - share * self._beyond
             found.append(0.5 * (low + high) + np.hypot(0.5 * (low - high), self._coupling))
         return 2.0 * np.array(found)
@@ -96,7 +100,7 @@ class GrowthDissipation:
     @cached_property
     def _eigen(self) -> tuple[Array, Spectrum]:
         """Eigenvalues of B on low frequencies, not too large, and its eigenvectors."""
-        values, vectors = eigh(np.diag(self._dissipation) - self._growth)
+        values, vectors = eigh(np.diag(self._dissipation) - self._growth, overwrite_a=True)
         return np.asarray(values, np.float64) - self._rounding, np.asarray(vectors, np.complex128)
 
     def bounded_below(self, offsets: Array) -> tuple[Array, Array, Array] | None:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stfem.reconstruction.symbol import ROUNDING
 from stfem.residual.dissipation import DissipativeRates, exponents
 from stfem.residual.forms import FormValue
-from stfem.residual.spectral import ROUNDING, SpectralForm, SplitSpectrum
+from stfem.residual.spectral import SpectralForm, SplitSpectrum
 from stfem.spaces.stencil import Array
 
 #: σ above the largest growth rate, in units of 1/T.

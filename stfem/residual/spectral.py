@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stfem.meshes.grid import TensorGrid
+from stfem.reconstruction.symbol import ROUNDING
 from stfem.residual.forms import FormValue, NodeForm, assembled
 from stfem.spaces.fourier import Spectrum, fourier_coefficients, frequencies
 from stfem.spaces.stencil import Array
@@ -30,13 +31,17 @@ REACH = (2, 1, 1)
 GROUP = 1.5
 #: Values of λ, between the smallest and the largest s, that are tried.
 MULTIPLIERS = 24
-#: Relative round-off of transforms and sums, with some margin.
-ROUNDING = 1e-13
 
 
 def reach(dim: int) -> int:
     """Of `REACH`; in more dimensions there are many more frequencies."""
     return REACH[dim - 1]
+
+
+def least_beyond(highest: Sequence[int], lengths: Sequence[float], diffusion: Array) -> float:
+    """Lower bound of kᵀDk over all n with some |n_i| above the highest."""
+    frequencies = 2.0 * np.pi * (np.asarray(highest) + 1) / np.asarray(lengths)
+    return float(np.linalg.eigvalsh(diffusion)[0]) * float(frequencies.min()) ** 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +131,8 @@ class SpectralForm:
             array[..., self._order] for array in (rates, weights, numbers)
         )
         self._inverse = np.where(self._s > 0.0, 1.0 / np.where(self._s > 0.0, self._s, 1.0), 0.0)
-        # s of frequencies beyond, at least, of which only the total is known
-        beyond = min(
-            2.0 * np.pi * (n + 1) / length for n, length in zip(self._highest, grid.lengths, strict=True)
-        )
-        self._beyond = float(np.linalg.eigvalsh(diffusion)[0]) * beyond**2
+        # of frequencies beyond only the total is known
+        self._beyond = least_beyond(self._highest, grid.lengths, diffusion)
         self._rates = np.append(self._s[self._starts], self._beyond)
         self.cell_measure = grid.cell_measure
         self.forget()

@@ -2,7 +2,6 @@
 
 from stfem.semidiscretization.choice import (
     AnySemidiscretization,
-    on_torus,
     semidiscretize,
 )
 from stfem.semidiscretization.dg import Semidiscretization
@@ -31,7 +30,6 @@ __all__ = [
     "SteadyState",
     "UnfinishedSolveWarning",
     "UnstructuredSemidiscretization",
-    "on_torus",
     "semidiscretize",
     "steady_state",
 ]

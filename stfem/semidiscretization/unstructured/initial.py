@@ -56,9 +56,9 @@ class EquationProjection:
         right = start - time * semi.space.project([field])
         if problem.equation.linear:
             zero = np.zeros(semi.shape)
-            return semi.linearise(0.0, zero).solve(right + time * _rhs(semi, zero), time)
+            return semi.linearise(0.0, zero).solve(right + time * semi.rhs(0.0, zero), time)
         for _ in range(_MOST_STEPS):
-            defect = right - start + time * _rhs(semi, start)
+            defect = right - start + time * semi.rhs(0.0, start)
             step = semi.linearise(0.0, start).solve(defect, time)
             start = start + step
             if semi.space.norm_l2(step) <= _TOLERANCE * semi.space.norm_l2(start):
@@ -70,14 +70,6 @@ class EquationProjection:
 
     def __repr__(self) -> str:
         return f"EquationProjection({'' if self.rate is None else repr(self.rate)})"
-
-
-def _rhs(semi: UnstructuredSemidiscretization, u: Array) -> Array:
-    """F(0, U)."""
-    rate = semi.rhs_hyperbolic(0.0, u)
-    if semi.has_diffusion:
-        rate += semi.rhs_parabolic(0.0, u)
-    return rate
 
 
 def _rate(problem: Problem) -> Field:

@@ -99,6 +99,13 @@ class UnstructuredSemidiscretization:
         """L² projection of one `Data` per component at a fixed time."""
         return self.space.project(fields, t)
 
+    def rhs(self, t: float, u: Array) -> Array:
+        """H(t, U) + P(t, U)."""
+        rate = self.rhs_hyperbolic(t, u)
+        if self.has_diffusion:
+            rate += self.rhs_parabolic(t, u)
+        return rate
+
     def rhs_hyperbolic(self, t: float, u: Array) -> Array:
         """H(t, U) = −(DG form of ∇·f(u)) + projections of g − cu."""
         rate = self.convection.apply(t, u)

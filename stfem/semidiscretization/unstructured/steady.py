@@ -88,7 +88,7 @@ def steady_state(
     measures = semi.mesh.cell_measures
 
     def rate(u: Array) -> Array:
-        return semi.rhs_hyperbolic(0.0, u) + (semi.rhs_parabolic(0.0, u) if semi.has_diffusion else 0.0)
+        return semi.rhs(0.0, u)
 
     def size(f: Array) -> float:
         return float(np.sqrt((measures * f**2).sum()))
