@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from threading import RLock
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from tqdm import tqdm
 
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus, UnsupportedDomainError
 from stfem.problems.domain import torus_of
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected
+from stfem.running import EVERY, Estimator, certified, solved
 from stfem.semidiscretization import (
     AnySemidiscretization,
     EquationProjection,
@@ -27,23 +25,12 @@ from stfem.semidiscretization import (
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.stationary import StationarySolution
-from stfem.timestepping import Node, StepLimits, Stepper, integrate
+from stfem.timestepping import StepLimits, Stepper
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
 #: Fraction of the linear stability limit that the automatic time step uses.
 DEFAULT_CFL = 0.8
-
-
-class Estimator(Protocol):
-    """Anything that turns a stream of nodes into an `Estimate`.
-
-    It is asked on unstructured meshes only if it has an attribute ``on_meshes`` that is true.
-    """
-
-    def run(self, semidiscretization: Any, nodes: Iterator[Node], order: int) -> Estimate:
-        """Consume all nodes of a run with time stepping of the given order."""
-        ...
 
 
 def solve(
@@ -59,6 +46,8 @@ def solve(
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
     history: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float = EVERY,
 ) -> Solution:
     """Solve a problem with the discontinuous Galerkin method of lines (T1.2).
 
@@ -87,6 +76,9 @@ def solve(
         Show a progress bar.
     history
         Keep all time nodes in memory (otherwise only the last; an estimate then repeats the time stepping).
+    checkpoint, every
+        File that the last node goes to, and all of them with ``history``, each time that so many seconds of
+        wall time have passed. With that file the same call goes on from it, to the same solution bit for bit.
 
     Returns
     -------
@@ -98,12 +90,11 @@ def solve(
         For arguments out of range, both ``dt`` and ``cfl``, or an explicit stepper without a stable step.
     NonFiniteError
         Where the run blows up, with time and step.
+    OSError
+        For a checkpoint that cannot be written; one that belongs to another run is a ValueError.
     """
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
-    nodes = _stream(solution, progress)
-    kept = tuple(nodes) if history else None
-    last = kept[-1] if kept else deque(nodes, maxlen=1).pop()
-    return replace(solution, values=last.values, stored=kept)
+    return solved(solution, progress, history, checkpoint, every)
 
 
 def estimate(solution: Solution | StationarySolution, estimator: Estimator | None = None) -> Estimate:
@@ -172,6 +163,8 @@ def certify(
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float = EVERY,
 ) -> Certificate:
     """Solve and estimate in one streaming pass: memory does not grow with the number of steps.
 
@@ -192,39 +185,9 @@ def certify(
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
-    recorder = _Recorder(_stream(solution, progress))
-    started = time.perf_counter()
-    result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
-    solution = replace(solution, values=recorder.last.values)
-    facts = {
-        **result.facts,
-        **solution.facts,
-        "seconds_solve": recorder.seconds,
-        "seconds_estimate": time.perf_counter()
-        - started
-        - recorder.seconds
-        - result.facts.get("seconds_true_error", 0.0),
-    }
-    own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)} | {"facts": facts}
-    return Certificate(**own, solution=solution)
-
-
-class _Recorder:
-    """Passes nodes on, remembers the last one and the time that computing them took."""
-
-    def __init__(self, nodes: Iterator[Node]) -> None:
-        self._nodes = nodes
-        self.seconds = 0.0
-
-    def __iter__(self) -> Iterator[Node]:
-        while True:
-            started = time.perf_counter()
-            node = next(self._nodes, None)
-            self.seconds += time.perf_counter() - started
-            if node is None:
-                return
-            self.last = node
-            yield node
+    found, values = certified(solution, chosen, progress, checkpoint, every)
+    own = {entry.name: getattr(found, entry.name) for entry in fields(Estimate)}
+    return Certificate(**own, solution=replace(solution, values=values))
 
 
 # squares of values that are too large overflow; the run that follows ends with an error of its own
@@ -339,10 +302,3 @@ def _named(given: object) -> str:
     if given is None or isinstance(given, (str, bool, int, float, np.generic)):
         return repr(given)
     return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
-
-
-def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
-    """The nodes of a run that is computed for the first time."""
-    semi, final_time = solution.semidiscretization, solution.problem.final_time
-    nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
-    return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -14,8 +15,9 @@ from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Domain, Problem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
+from stfem.running import EVERY, Estimator
 from stfem.semidiscretization import EquationProjection
-from stfem.solving import Certificate, Estimator
+from stfem.solving import Certificate
 from stfem.timestepping import Stepper
 
 __all__ = ["certify"]
@@ -54,6 +56,8 @@ def certify(
     penalty: InteriorPenalty | None = ...,
     initial_correction: bool | Reconstruction | EquationProjection = ...,
     progress: bool = ...,
+    checkpoint: str | Path | None = ...,
+    every: float | None = ...,
 ) -> Certificate: ...
 
 
@@ -76,6 +80,8 @@ def certify(
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float | None = None,
 ) -> Certificate:
     """Solve and estimate, on a given grid or so that the bound is at most a tolerance.
 
@@ -102,6 +108,10 @@ def certify(
         Called after every run with its `Attempt`; the search ends where it returns True.
     unproved
         Whether bounds that are not `Estimate.guaranteed` do as well; by default they do not.
+    checkpoint, every
+        File that the state of a run goes to, each time that so many seconds of wall time have passed, 60 by
+        default. With that file the same call goes on from it, to the same certificate bit for bit; once the
+        run is done, it returns at once.
 
     Returns
     -------
@@ -119,6 +129,8 @@ def certify(
     ValueError, TypeError, NonFiniteError
         As `solve`; for both a grid and a tolerance, and for neither. A run that blows up during a search is
         followed by a finer one.
+    OSError
+        For a checkpoint that cannot be written; one that belongs to another run is a ValueError.
     """
     scheme: dict[str, Any] = {
         "stepper": stepper,
@@ -127,6 +139,7 @@ def certify(
         "initial_correction": initial_correction,
     }
     grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl}
+    keeping = {"checkpoint": checkpoint, "every": every}
     limits = {
         "norm": norm,
         "max_dofs": max_dofs,
@@ -146,9 +159,11 @@ def certify(
             cfl=cfl,
             estimator=estimator,
             progress=progress,
+            checkpoint=checkpoint,
+            every=EVERY if every is None else every,
             **scheme,
         )
-    _check_alone(grid, "tol", "cells and degree")
+    _check_alone(grid | keeping, "tol", "cells and degree")
     chosen = "l2" if norm is None else norm
     _check_search(problem, chosen, callback)
     return certify_within(

@@ -11,6 +11,7 @@ import numpy as np
 
 from stfem.data import Slab
 from stfem.reconstruction import BoundReconstruction, ReconstructedSlab, combine
+from stfem.resumable import Resumable
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
@@ -61,7 +62,7 @@ class Graded(Hashable, Protocol):
         """How many of them lie before the start of the slab."""
 
 
-class NodeSelector:
+class NodeSelector(Resumable):
     """Passes every K-th node on; K follows what `update` learns from the slabs.
 
     Parameters
@@ -78,6 +79,11 @@ class NodeSelector:
         T, end of the run.
     """
 
+    PAST = (
+        *("_step", "_rest", "_growth", "_excess", "spacing", "wanted"),
+        *("steps", "_passed", "_due", "_numbers"),
+    )
+
     def __init__(
         self,
         nodes: Iterable[Node],
@@ -86,32 +92,38 @@ class NodeSelector:
         interpolant: Graded,
         final_time: float,
     ) -> None:
-        self._nodes, self._target, self._interpolant = nodes, target, interpolant
+        self._nodes, self._target, self._interpolant = iter(nodes), target, interpolant
         self._final_time, self._step = final_time, 0.0
         self._fixed = spacing is not None
         self._rest = 0  # slabs before K may be tried out again
         self._growth: tuple[float, float] | None = None  # time and 2μ of the slab before
         self._excess: tuple[int, float] | None = None  # spacing and error where waves do not explain it
         self.spacing = self.wanted = spacing or 1
-        self.steps = 0
+        self.steps = self._due = 0  # numbers of the last node seen, and of the next one to pass on
+        self._passed: float | None = None  # time of the last one passed on
         self._numbers: dict[float, int] = {}  # of the nodes passed on that no measured slab has left behind
 
     def __iter__(self) -> Iterator[Node]:
-        last, due = None, 0
-        for n, node in enumerate(self._nodes):
+        return self
+
+    def __next__(self) -> Node:
+        if self._passed is not None:
+            self.spacing = self._next(self._final_time - self._passed)
+            self._due = self.steps + self.spacing
+        n, node = self.steps - (self._passed is None), None
+        for node in self._nodes:
+            n += 1
             self.steps = n
-            last = node
             if n == 1 and not self._fixed:
                 self._step = node.time
                 self.wanted = max(1, min(FIRST, int(FIRST_PART * self._final_time / node.time)))
-            if n == due:
-                self._numbers[node.time] = n
-                yield node
-                self.spacing = self._next(self._final_time - node.time)
-                last, due = None, n + self.spacing
-        if last is not None:
-            self._numbers[last.time] = self.steps
-            yield last
+            if n == self._due:
+                break
+        if node is None:
+            raise StopIteration
+        self._passed = node.time
+        self._numbers[node.time] = self.steps
+        return node
 
     def _next(self, left: float) -> int:
         """K towards the one that is wanted; what is left of the run is cut into equal parts at its end."""

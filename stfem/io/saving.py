@@ -23,7 +23,7 @@ from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper
 
-__all__ = ["load_estimate", "load_solution", "save_estimate", "save_solution"]
+__all__ = ["describe_scheme", "load_estimate", "load_solution", "save_estimate", "save_solution"]
 
 T = TypeVar("T")
 _SOLUTION = {
@@ -34,9 +34,20 @@ _SOLUTION = {
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
     """Write a solution, how it was computed, and its history if it is stored; see `Solution.save`."""
+    content = {
+        **describe_scheme(solution),
+        "initial": solution.initial,
+        "values": solution.values,
+        "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
+    }
+    return container.write(path, "solution", content)
+
+
+def describe_scheme(solution: Solution) -> dict[str, Any]:
+    """Problem, grid, fluxes and time stepping of a solution."""
     semi, problem, cells = solution.semidiscretization, solution.problem, _cells(solution)
     penalty = semi.penalty if isinstance(semi, Semidiscretization) else semi.diffusion.penalty
-    content = {
+    return {
         "problem": describe_problem(problem),
         "cells": cells,
         "degree": semi.degree,
@@ -44,11 +55,7 @@ def save_solution(solution: Solution, path: str | Path) -> Path:
         "penalty": describe_penalty(penalty, problem, cells, semi.degree),
         "stepper": describe_stepper(solution.stepper),
         "dt": solution.dt,
-        "initial": solution.initial,
-        "values": solution.values,
-        "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
     }
-    return container.write(path, "solution", content)
 
 
 def load_solution(

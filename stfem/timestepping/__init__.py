@@ -3,7 +3,16 @@
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
-from stfem.timestepping.integrate import Node, NonFiniteError, integrate, node_at, number_of_steps
+from stfem.timestepping.integrate import (
+    Integration,
+    Node,
+    NonFiniteError,
+    integrate,
+    loaded_node,
+    node_at,
+    number_of_steps,
+    saved_node,
+)
 from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
     ARK324L2SA,
@@ -40,13 +49,16 @@ __all__ = [
     "ImplicitRungeKutta",
     "ImplicitTableau",
     "InPlaceODE",
+    "Integration",
     "Node",
     "NonFiniteError",
     "StepLimits",
     "Stepper",
     "default_stepper",
     "integrate",
+    "loaded_node",
     "node_at",
     "number_of_steps",
     "radau_iia",
+    "saved_node",
 ]
