@@ -14,6 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from stfem.arguments import check_methods, check_objects, check_positive, named
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.failures import SolverError
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
@@ -49,6 +50,7 @@ class Estimator(Protocol):
         ...
 
 
+@deterministic
 def solve(
     problem: Problem,
     *,
@@ -116,6 +118,7 @@ def solve(
     return replace(solution, values=kept[-1].values, stored=tuple(kept) if history else None)
 
 
+@deterministic
 def estimate(solution: Solution | StationarySolution, estimator: Estimator | None = None) -> Estimate:
     """Guaranteed bound, enclosure and indicators for a solution (T2–T4).
 
@@ -169,6 +172,7 @@ class Certificate(Estimate):
         return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
 
 
+@deterministic
 def certify(
     problem: Problem,
     *,

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {
     "spaces.legendre": (),  # polynomials of one variable; data are expanded in them
     "failures": (),
+    "determinism": (),
     "meshes": (),
     "data": ("meshes", "spaces.legendre"),
     "spaces": ("meshes", "spaces.legendre"),
@@ -30,11 +31,11 @@ MAY_IMPORT = {
     "residual": ("reconstruction",),
     "estimators": ("residual",),
     "solution": ("reconstruction",),
-    "stationary": ("estimators",),
+    "stationary": ("estimators", "determinism"),
     "running": ("solution",),
     "arguments": ("semidiscretization",),
     "solving": ("running", "stationary", "arguments"),
-    "amplification": ("solution",),
+    "amplification": ("solution", "determinism"),
     "adaptivity": ("solving",),
     "provenance": (),
     "studies": ("solving", "adaptivity", "provenance"),
