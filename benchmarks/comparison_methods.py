@@ -24,7 +24,7 @@ from stfem.estimators.errors import distance
 from stfem.problems import Problem
 from stfem.reconstruction import Siac, SiacFilteredGradient
 from stfem.residual import FLUX_FAMILY
-from stfem.running import Estimator
+from stfem.solving import Estimator
 from stfem.spaces.tensor import point_coordinates, weighted_gauss
 
 #: What is estimated: û is the reconstruction, u_h the numerical solution itself.

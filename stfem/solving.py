@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
-from typing import Any, cast
+from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from stfem.arguments import check_methods, check_objects, check_positive, named
+from stfem.certificates import Certificate, certified, together
+from stfem.checkpoints import EVERY, Checkpoint
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus, UnsupportedDomainError
 from stfem.problems.domain import torus_of
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected
-from stfem.running import EVERY, Estimator, certified, solved
+from stfem.running import Interruption, Recorder, failed
 from stfem.semidiscretization import (
     AnySemidiscretization,
     EquationProjection,
@@ -25,7 +32,9 @@ from stfem.semidiscretization import (
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.stationary import StationarySolution
-from stfem.timestepping import StepLimits, Stepper
+from stfem.timestepping import Node, StepLimits, Stepper, require_admissible
+
+__all__ = ["DEFAULT_CFL", "Certificate", "Estimator", "certify", "chosen_estimator", "estimate", "solve"]
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
@@ -33,6 +42,18 @@ _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
 DEFAULT_CFL = 0.8
 
 
+class Estimator(Protocol):
+    """Anything that turns a stream of nodes into an `Estimate`.
+
+    It is asked on unstructured meshes only if it has an attribute ``on_meshes`` that is true.
+    """
+
+    def run(self, semidiscretization: Any, nodes: Iterator[Node], order: int) -> Estimate:
+        """Consume all nodes of a run with time stepping of the given order."""
+        ...
+
+
+@deterministic
 def solve(
     problem: Problem,
     *,
@@ -77,8 +98,8 @@ def solve(
     history
         Keep all time nodes in memory (otherwise only the last; an estimate then repeats the time stepping).
     checkpoint, every
-        File that the last node goes to, and all of them with ``history``, each time that so many seconds of
-        wall time have passed. With that file the same call goes on from it, to the same solution bit for bit.
+        File for the last node, or with ``history`` for all of them, written each time that so many seconds
+        have passed. With that file the same call goes on from it, to the same solution bit for bit.
 
     Returns
     -------
@@ -88,15 +109,32 @@ def solve(
     ------
     ValueError, TypeError
         For arguments out of range, both ``dt`` and ``cfl``, or an explicit stepper without a stable step.
-    NonFiniteError
-        Where the run blows up, with time and step.
+    SolverError
+        Where the run comes to no end, with time, step and, where it is known, cell and state; what was
+        reached is its ``solution``. `NonFiniteError` where it blows up, among them `CflError` where the time
+        step was too long, and `InadmissibleStateError` for states without wave speeds; `SolveError` for a
+        system that was not solved; `DataError` for data that are unusable at some time.
+    InterruptedRunError
+        For a first Ctrl-C, after the step the run is in; a second one interrupts at once.
     OSError
-        For a checkpoint that cannot be written; one that belongs to another run is a ValueError.
+        For a checkpoint that cannot be written; one of another run is a ValueError.
     """
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
-    return solved(solution, progress, history, checkpoint, every)
+    call = "solve with history" if history else "solve"
+    with nullcontext() if checkpoint is None else Checkpoint(checkpoint, every, call, solution) as place:
+        with Interruption() as interruption:
+            recorder = Recorder(solution, progress, interruption)
+            kept: Sequence[Node] = (
+                deque(recorder, maxlen=None if history else 1)
+                if place is None
+                else place.nodes(recorder, history)
+            )
+        if recorder.failure is not None:
+            raise failed(recorder.failure, solution, recorder.last)
+    return replace(solution, values=kept[-1].values, stored=tuple(kept) if history else None)
 
 
+@deterministic
 def estimate(solution: Solution | StationarySolution, estimator: Estimator | None = None) -> Estimate:
     """Guaranteed bound, enclosure and indicators for a solution (T2–T4).
 
@@ -120,7 +158,7 @@ def estimate(solution: Solution | StationarySolution, estimator: Estimator | Non
         return solution.estimate(estimator)
     if not isinstance(solution, Solution):
         raise TypeError(
-            f"solution: expected a Solution, as solve(…) returns it, got {_named(solution)}; "
+            f"solution: expected a Solution, as solve(…) returns it, got {named(solution)}; "
             "certify(problem, …) solves and estimates"
         )
     chosen = chosen_estimator(estimator, solution.problem)
@@ -132,24 +170,7 @@ def estimate(solution: Solution | StationarySolution, estimator: Estimator | Non
     return replace(result, facts={**result.facts, **solution.facts})
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Certificate(Estimate):
-    """An estimate together with the solution it is about.
-
-    Attributes
-    ----------
-    solution
-        The numerical solution; all other attributes are those of `Estimate`.
-    """
-
-    solution: Solution
-
-    @property
-    def estimate(self) -> Estimate:
-        """The estimate alone."""
-        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
-
-
+@deterministic
 def certify(
     problem: Problem,
     *,
@@ -178,16 +199,21 @@ def certify(
 
     Raises
     ------
-    ValueError, TypeError, NonFiniteError
-        As `solve`.
+    ValueError, TypeError, SolverError, InterruptedRunError
+        As `solve`; what was reached is the ``certificate`` of the last two.
     """
     chosen = chosen_estimator(estimator, problem)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
-    found, values = certified(solution, chosen, progress, checkpoint, every)
-    own = {entry.name: getattr(found, entry.name) for entry in fields(Estimate)}
-    return Certificate(**own, solution=replace(solution, values=values))
+    if checkpoint is None:
+        return certified(solution, chosen, progress, None)
+    with Checkpoint(checkpoint, every, "certify", solution, chosen) as place:
+        if place.result is not None:
+            return together(place.result[0], replace(solution, values=place.result[1]))
+        certificate = certified(solution, chosen, progress, place)
+        place.keep(certificate, certificate.solution.values)
+        return certificate
 
 
 # squares of values that are too large overflow; the run that follows ends with an error of its own
@@ -205,33 +231,34 @@ def _prepare(
 ) -> Solution:
     """Everything that is known before the first step."""
     if not isinstance(problem, Problem):
-        raise TypeError(f"problem: expected a Problem, got {_named(problem)}")
+        raise TypeError(f"problem: expected a Problem, got {named(problem)}")
     if dt is not None and cfl is not None:
         raise TypeError("solve: expected either dt or cfl, got both")
     for name, value in (("dt", dt), ("cfl", cfl)):
-        _check_positive(name, value)
-    _check_objects(stepper, flux, penalty, initial_correction)
+        check_positive(name, value)
+    check_objects(stepper, flux, penalty, initial_correction)
     if isinstance(degree, (float, np.floating)) and float(degree).is_integer():
         degree = int(degree)  # like the numbers of cells: 2.0 is a whole number
     semi = semidiscretize(problem, cells, degree, flux, penalty)
     projection = semi.project(problem.initial)
-    limits = StepLimits(
-        semi.degree,
-        problem.final_time,
-        semi.convective_rate(projection),
-        semi.transport_spectrum,
-        (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
-        semi.reaction_rate,
-        hasattr(semi, "linearise"),
-    )
+    limits = StepLimits.of(semi, projection)
+    _require_waves(semi, projection, limits.convective_rate)
     chosen = stepper if stepper is not None else limits.default_stepper(dt)
     initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
         initial = projection
     else:  # waves of the corrected state may be faster, next to a jump by far
-        limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
+        rate = semi.convective_rate(initial)
+        _require_waves(semi, initial, rate, "initial_correction=False leaves the L² projection as it is")
+        limits = replace(limits, convective_rate=max(limits.convective_rate, rate))
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
+
+
+def _require_waves(semi: AnySemidiscretization, values: Array, rate: float, advice: str = "") -> None:
+    """Raise InadmissibleStateError for initial values without wave speeds, whose largest rate tells."""
+    if not np.isfinite(rate):
+        require_admissible(semi, values, advice)
 
 
 def _corrected(
@@ -245,12 +272,12 @@ def _corrected(
             return correction.of(semi)
         raise UnsupportedDomainError(
             "initial_correction: expected True, False or EquationProjection(…) for a problem on a Box or "
-            f"Domain, got {_named(correction)}"
+            f"Domain, got {named(correction)}"
         )
     if isinstance(correction, EquationProjection):
         raise UnsupportedDomainError(
             "initial_correction: expected True, False or a reconstruction such as Siac() for a problem on a "
-            f"Torus, got {_named(correction)}"
+            f"Torus, got {named(correction)}"
         )
     if correction is False:
         return None
@@ -263,42 +290,7 @@ def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
     on_mesh = isinstance(problem, Problem) and not isinstance(problem.domain, Torus)
     if given is None:
         return MeshEstimator() if on_mesh else SplitEstimator()
-    _check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
+    check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
     if isinstance(problem, Problem) and not getattr(given, "on_meshes", False):
         torus_of(problem.domain, type(given).__name__)
     return given
-
-
-def _check_objects(stepper: object, flux: object, penalty: object, initial_correction: object) -> None:
-    """Raise TypeError for what is not the object that an extension point takes."""
-    if stepper is not None:
-        _check_methods("stepper", stepper, "a stepper such as ExplicitRungeKutta(RK4)", "step", "order")
-    if isinstance(flux, type) or not callable(flux):
-        raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {_named(flux)}")
-    if penalty is not None:
-        _check_methods("penalty", penalty, "a penalty such as InteriorPenalty(10.0)", "coefficient")
-    if not isinstance(initial_correction, (bool, EquationProjection)):
-        rule = "True, False or a reconstruction such as Siac()"
-        _check_methods("initial_correction", initial_correction, rule, "bind")
-
-
-def _check_methods(name: str, given: object, expected: str, *attributes: str) -> None:
-    """Raise TypeError for a class, and for an object without one of the attributes."""
-    if isinstance(given, type) or not all(hasattr(given, attribute) for attribute in attributes):
-        raise TypeError(f"{name}: expected {expected}, got {_named(given)}")
-
-
-def _check_positive(name: str, value: object) -> None:
-    if value is None:
-        return
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {_named(value)}")
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
-
-
-def _named(given: object) -> str:
-    """What was passed, for messages: numbers and words themselves, classes and objects by name."""
-    if given is None or isinstance(given, (str, bool, int, float, np.generic)):
-        return repr(given)
-    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"

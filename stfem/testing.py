@@ -25,9 +25,8 @@ from stfem.reconstruction.checks import (
     scheme_flux_defect,
     time_continuity_defect,
 )
-from stfem.running import Estimator
 from stfem.semidiscretization import Semidiscretization
-from stfem.solving import certify
+from stfem.solving import Estimator, certify
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper, integrate
 

@@ -12,12 +12,12 @@ import numpy as np
 from stfem import solving
 from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
+from stfem.checkpoints import EVERY
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Domain, Problem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
-from stfem.running import EVERY, Estimator
 from stfem.semidiscretization import EquationProjection
-from stfem.solving import Certificate
+from stfem.solving import Certificate, Estimator
 from stfem.timestepping import Stepper
 
 __all__ = ["certify"]

@@ -16,8 +16,7 @@ from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, Tol
 from stfem.adaptivity.prediction import Plan, Prediction, Scheme
 from stfem.estimators import Estimate
 from stfem.problems import Problem, Torus
-from stfem.running import Estimator
-from stfem.solving import DEFAULT_CFL, Certificate, certify, chosen_estimator
+from stfem.solving import DEFAULT_CFL, Certificate, Estimator, certify, chosen_estimator
 from stfem.timestepping import Node, NonFiniteError
 
 __all__ = ["MAX_DOFS", "NORMS", "certify_within"]

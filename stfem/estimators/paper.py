@@ -226,7 +226,7 @@ class _Run(SlabRun):
         if last is None:
             raise ValueError("nodes: expected at least two time nodes, got fewer")
         problem, exact = self.problem, self.problem.exact is not None
-        time, dg = problem.final_time, last.node.values
+        time, dg = last.node.time, last.node.values
         bound, e_r2 = self._bound(time), float(np.sqrt(self.flux_sq))
         gap = self._norm(last.state[0, 0] - values_at(dg, self.degree, self._abscissae, self.dim))
         times, bounds, alphas, betas = np.array(self.rows).T

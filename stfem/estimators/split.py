@@ -152,7 +152,12 @@ class SplitRun(SlabRun):
         slab = slab_of(*stencil, self.interpolant)
         if self.bound is None:
             self.bound = self._start()
-        self._take(self.bound, slab, self.selector)
+        try:
+            self._take(self.bound, slab, self.selector)
+        except NonFiniteError as error:
+            if self.last is not None:  # what was certified before
+                error.estimate, error.node = self.result(), self.last.node
+            raise
         self.last, self.time = slab.stop, slab.time.stop
         return True  # with the slab the nodes that no later one needs are let go
 

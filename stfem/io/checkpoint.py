@@ -64,6 +64,11 @@ class CheckpointFile:
                 error.errno, f"checkpoint: expected a place to write to, got {error.strerror}", str(path)
             ) from None
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is something to go on from."""
+        return self.path.exists() or self.previous.exists()
+
     def load(self) -> dict[str, Any] | None:
         """What was saved last, None where nothing was.
 

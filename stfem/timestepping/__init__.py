@@ -1,9 +1,11 @@
 """Time stepping: self-checking tableaux, explicit and implicit-explicit steppers, a stream of nodes."""
 
 from stfem.timestepping.explicit import ExplicitRungeKutta
+from stfem.timestepping.failing import CflError, InadmissibleStateError, diagnosed, require_admissible
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
 from stfem.timestepping.integrate import (
+    DataError,
     Integration,
     Node,
     NonFiniteError,
@@ -51,7 +53,12 @@ __all__ = [
     "InPlaceODE",
     "Integration",
     "Node",
+    "CflError",
+    "DataError",
+    "InadmissibleStateError",
     "NonFiniteError",
+    "diagnosed",
+    "require_admissible",
     "StepLimits",
     "Stepper",
     "default_stepper",

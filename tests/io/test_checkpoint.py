@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -17,7 +18,7 @@ from checkpoints import Stops, assert_same, compare
 import stfem
 from stfem.io import CheckpointWarning, checkpoint, container
 from stfem.problems import linear_advection_diffusion, transient_wave
-from stfem.timestepping import SSPRK33, ExplicitRungeKutta
+from stfem.timestepping import RK4, SSPRK33, ExplicitRungeKutta
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = linear_advection_diffusion(dim=1, eps=1e-3, final_time=0.3)
@@ -55,6 +56,52 @@ def test_interrupt_says_how_to_go_on(tmp_path, monkeypatch, whole):
     assert any("goes on from the checkpoint" in note and str(path) in note for note in error.__notes__)
     assert checkpoint.CheckpointFile(path, {}).load()["past"]["run"]["time"] == whole.history["time"][2]
     assert_same(certify(checkpoint=path), whole)
+
+
+class Stumbling:
+    """RK4 with a Ctrl-C, or something worse, in a step that begins at a time."""
+
+    order, implicit = 4, False
+
+    def __init__(self, time=np.inf, deed=None):
+        self.inner, self.time, self.deed = ExplicitRungeKutta(RK4), time, deed
+
+    def step(self, ode, t, u, dt, rate):
+        if t >= self.time and u.ndim > 1:  # not where it is asked what it does
+            self.deed()
+        return self.inner.step(ode, t, u, dt, rate)
+
+
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
+
+
+def unsolved():
+    raise stfem.SolveError("linear system", 0.5)
+
+
+def test_ctrl_c(tmp_path):
+    """The run ends in good order, with its certificate; slabs that it ends with are not those that go on."""
+    path, options = tmp_path / "run", {"dt": 0.01, "every": 3600.0}
+    whole = certify(dt=0.01, stepper=Stumbling())
+    with pytest.raises(stfem.InterruptedRunError) as caught:
+        certify(checkpoint=path, stepper=Stumbling(0.155, interrupt), **options)
+    partial = caught.value.certificate
+    assert "goes on from the checkpoint" in caught.value.__notes__[0]
+    assert 0.15 < partial.solution.time == partial.history["time"][-1] < 0.2
+    kept = checkpoint.CheckpointFile(path, {}).load()["past"]["run"]["time"]
+    assert kept in whole.history["time"]
+    assert kept < partial.solution.time
+    assert_same(certify(checkpoint=path, stepper=Stumbling(), **options), whole)
+
+
+def test_a_failure_leaves_the_checkpoint(tmp_path):
+    path = tmp_path / "run"
+    with pytest.raises(stfem.SolveError) as caught:
+        certify(checkpoint=path, dt=0.01, every=0.0, stepper=Stumbling(0.155, unsolved))
+    assert caught.value.certificate.bound > 0.0
+    found = certify(checkpoint=path, dt=0.01, stepper=Stumbling())
+    assert_same(found, certify(dt=0.01, stepper=Stumbling()))
 
 
 def test_interrupt_before_the_first_slab(tmp_path, monkeypatch):
@@ -280,7 +327,7 @@ def test_bad_arguments(tmp_path):
         certify(checkpoint=tmp_path / "file" / "run")
     with pytest.raises(TypeError, match="checkpoint: expected a path, got 3"):
         certify(checkpoint=3)
-    with pytest.raises(TypeError, match="expected an estimator with a method begin"):
+    with pytest.raises(TypeError, match=r"checkpoint: expected an estimator with .* begin, got a OnlyRuns"):
         stfem.certify(PROBLEM, **OPTIONS, checkpoint=tmp_path / "run", estimator=OnlyRuns())
     with pytest.raises(TypeError, match="expected checkpoint only without tol"):
         stfem.certify(PROBLEM, tol=0.1, checkpoint=tmp_path / "run")

@@ -12,7 +12,7 @@ from test_checkpoint_resume import CASES
 import stfem
 from stfem.reconstruction import Stencils
 from stfem.resumable import Resumable
-from stfem.running import NodeStream
+from stfem.running import Interruption, Recorder
 from stfem.solving import _prepare, chosen_estimator
 
 #: What changes and is made again from the rest: class, attribute, and why it is the same then.
@@ -103,7 +103,7 @@ def learnt(problem, options):
     flux = stfem.fluxes.flux_rusanov
     solution = _prepare(problem, *(arguments[name] for name in names), flux, None, rule)
     run = estimator.begin(
-        solution.semidiscretization, iter(NodeStream(solution, False)), solution.stepper.order
+        solution.semidiscretization, iter(Recorder(solution, False, Interruption())), solution.stepper.order
     )
     found, before = set(), None
     while run.advance():
