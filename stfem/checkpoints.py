@@ -20,7 +20,7 @@ from stfem.resumable import Grown, laid_out, resolved, taken_back
 from stfem.running import Recorder
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
-from stfem.timestepping import Node, loaded_node, saved_node
+from stfem.timestepping import Node, loaded_node, saved_nodes
 
 __all__ = ["EVERY", "Checkpoint"]
 
@@ -129,9 +129,9 @@ class Checkpoint:
             nodes = nodes if history else []
             nodes.append(node)
             if node.time < self._solution.time:
-                self._take({"stream": recorder.past(), "nodes": Grown(nodes, len(nodes), _saved)})
+                self._take({"stream": recorder.past(), "nodes": Grown(nodes, len(nodes), saved_nodes)})
         if recorder.failure is None:
-            self._finish({"nodes": _saved(nodes)})
+            self._finish({"nodes": saved_nodes(nodes)})
         return nodes
 
     def run(self, estimator: Any, recorder: Recorder) -> tuple[Estimate, float]:
@@ -174,7 +174,3 @@ class Checkpoint:
         if np.shape(node.values) != shape:
             raise ValueError(f"values: expected the shape {shape}, got {np.shape(node.values)}")
         return node
-
-
-def _saved(nodes: Sequence[Node]) -> tuple[dict[str, Any], ...]:
-    return tuple(saved_node(node) for node in nodes)

@@ -8,8 +8,8 @@ from typing import Any
 
 from stfem.estimators.estimate import Estimate
 from stfem.reconstruction import NodeReconstruction, Stencils
-from stfem.resumable import Resumable
-from stfem.timestepping import ODE, Node, loaded_node, saved_node
+from stfem.resumable import Grown, Resumable
+from stfem.timestepping import ODE, Node, loaded_node, saved_nodes
 
 __all__ = ["SlabRun"]
 
@@ -81,7 +81,7 @@ class SlabRun(Resumable, ABC):
         ]
         return super().past() | {
             "time": self.time,
-            "nodes": tuple(saved_node(nodes[time]) for time in times),
+            "nodes": Grown([nodes[time] for time in times], len(times), saved_nodes),
             "windows": tuple(windows),
         }
 

@@ -13,7 +13,7 @@ from stfem.timestepping.integrate import (
     loaded_node,
     node_at,
     number_of_steps,
-    saved_node,
+    saved_nodes,
 )
 from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
@@ -67,5 +67,5 @@ __all__ = [
     "node_at",
     "number_of_steps",
     "radau_iia",
-    "saved_node",
+    "saved_nodes",
 ]

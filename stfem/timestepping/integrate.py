@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite, isnan
 from typing import Any
@@ -180,13 +180,13 @@ def integrate(
     return Integration(ode, stepper, initial, final_time, dt, progress)
 
 
-def saved_node(node: Node) -> dict[str, Any]:
-    """A node as plain data: time and values, of which the rest follows."""
-    return {"time": node.time, **laid_out(node.values)}
+def saved_nodes(nodes: Sequence[Node]) -> tuple[dict[str, Any], ...]:
+    """Nodes as plain data: times and values, of which the rest follows."""
+    return tuple({"time": node.time, **laid_out(node.values)} for node in nodes)
 
 
 def loaded_node(ode: ODE, saved: Mapping[str, Any]) -> Node:
-    """The node again, bit for bit."""
+    """A node again, bit for bit."""
     return node_at(ode, saved["time"], taken_back(saved), 0)
 
 
