@@ -123,6 +123,7 @@ class Checkpoint:
                 nodes = [self._node(saved) for saved in found["nodes"]]
             if self._past is not None:
                 recorder.go_on(self._past["stream"], nodes[-1])
+                self._past = None  # its arrays are let go
         if self._finished is not None:
             return nodes
         for node in recorder:
@@ -145,7 +146,7 @@ class Checkpoint:
                 run.resume(self._past["run"])
                 self._check(run.latest)
                 recorder.go_on(self._past["stream"], run.latest)
-                before = self._past["seconds"]
+                before, self._past = self._past["seconds"], None  # its arrays are let go
         while run.advance():
             # slabs at the end of a run that is broken off are not those of the whole run
             if recorder.failure is None and run.time < self._solution.time:

@@ -95,8 +95,7 @@ class SlabRun(Resumable, ABC):
             entries = []
             for node, kept in zip(nodes[window["first"] :], window["kept"], strict=False):
                 entries.append(self._reconstructed(number, node))
-                for name in kept:
-                    getattr(entries[-1], name)
+                _keep(entries[-1], kept)
             rest = nodes[window["first"] + len(entries) :]
             stencils.go_on(entries, window["behind"], (self._reconstructed(number, node) for node in rest))
 
@@ -104,3 +103,11 @@ class SlabRun(Resumable, ABC):
 def _kept(entry: object) -> tuple[str, ...]:
     """What a node has been asked for on all cells: where it is known, it is not computed row by row."""
     return entry.kept if isinstance(entry, NodeReconstruction) else ()
+
+
+def _keep(entry: object, names: Sequence[str]) -> None:
+    """Ask for it again."""
+    if names and not isinstance(entry, NodeReconstruction):
+        raise ValueError(f"kept: expected nothing, got {names}")
+    if isinstance(entry, NodeReconstruction):
+        entry.keep(names)

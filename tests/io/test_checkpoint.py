@@ -275,22 +275,23 @@ def test_every_byte_is_checked(path):
 
 
 def test_a_state_that_does_not_fit(path):
-    content = container.read(path, "checkpoint")
+    content = path.read_bytes()
     for spoil in (
         lambda past: past["run"].pop("rows"),
         lambda past: past["run"].update(windows=()),
         lambda past: past["run"]["nodes"][0].update(entries=np.zeros(3)),
         lambda past: past["stream"].update(nodes={}),
         lambda past: past["run"].update(selector=None),
+        lambda past: past["run"]["windows"][0].update(kept=(("__class__",),)),
     ):
+        path.write_bytes(content)
         other = container.read(path, "checkpoint")
         spoil(other["past"])
         with path.open("wb") as stream:
             container.dump(stream, "checkpoint", other)
         with pytest.raises(ValueError, match="expected the state of this run, got another"):
             certify(checkpoint=path)
-    with path.open("wb") as stream:
-        container.dump(stream, "checkpoint", content)
+    path.write_bytes(content)
     certify(checkpoint=path)
 
 
