@@ -50,7 +50,7 @@ class SlabRun(Resumable, ABC):
     @property
     @abstractmethod
     def _ode(self) -> ODE:
-        """What the nodes are solutions of."""
+        """The scheme that the nodes belong to."""
 
     @abstractmethod
     def _reconstructed(self, number: int, node: Node) -> Any:
