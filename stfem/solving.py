@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from threading import RLock
 from typing import Any, Protocol, cast
@@ -15,19 +15,16 @@ from tqdm import tqdm
 
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Problem, Torus, UnsupportedDomainError
+from stfem.problems import Problem, Torus
+from stfem.problems.arguments import check_methods, check_positive, named
 from stfem.problems.domain import torus_of
-from stfem.reconstruction import Reconstruction, Siac, initial_corrected
-from stfem.semidiscretization import (
-    AnySemidiscretization,
-    EquationProjection,
-    Semidiscretization,
-    semidiscretize,
-)
+from stfem.reconstruction import Reconstruction, corrected_start
+from stfem.semidiscretization import AnySemidiscretization, EquationProjection, semidiscretize
+from stfem.semidiscretization.linearised import mass_root
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.stationary import StationarySolution
-from stfem.timestepping import Node, StepLimits, Stepper, integrate
+from stfem.timestepping import ControlledSteps, Node, StepControl, StepLimits, Stepper, integrate
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
@@ -54,6 +51,7 @@ def solve(
     dt: float | None = None,
     cfl: float | None = None,
     stepper: Stepper | None = None,
+    step_control: StepControl | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
@@ -78,6 +76,8 @@ def solve(
         Time stepping; by default explicit of order ≥ 2q + 1, implicit–explicit where diffusion would limit an
         explicit step below a quarter of the convective one, or below ``dt``; on a `Box` or `Domain` Radau IIA
         for a ``dt`` that would be unstable with both.
+    step_control
+        Steps that follow the temporal part of the residual, at most ``dt`` or the stability limit.
     flux, penalty
         Numerical fluxes.
     initial_correction
@@ -98,12 +98,18 @@ def solve(
         For arguments out of range, both ``dt`` and ``cfl``, or an explicit stepper without a stable step.
     NonFiniteError
         Where the run blows up, with time and step.
+    StepSizeError
+        Where no step meets the tolerance of ``step_control``.
     """
-    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
-    nodes = _stream(solution, progress)
+    controlled = step_control is not None
+    solution = _prepare(
+        problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction, controlled
+    )
+    run = _run(solution, step_control)
+    nodes = _shown(run, solution, progress)
     kept = tuple(nodes) if history else None
     last = kept[-1] if kept else deque(nodes, maxlen=1).pop()
-    return replace(solution, values=last.values, stored=kept)
+    return replace(solution, values=last.values, stored=kept, sizes=_sizes(run))
 
 
 def estimate(solution: Solution | StationarySolution, estimator: Estimator | None = None) -> Estimate:
@@ -129,7 +135,7 @@ def estimate(solution: Solution | StationarySolution, estimator: Estimator | Non
         return solution.estimate(estimator)
     if not isinstance(solution, Solution):
         raise TypeError(
-            f"solution: expected a Solution, as solve(…) returns it, got {_named(solution)}; "
+            f"solution: expected a Solution, as solve(…) returns it, got {named(solution)}; "
             "certify(problem, …) solves and estimates"
         )
     chosen = chosen_estimator(estimator, solution.problem)
@@ -168,6 +174,7 @@ def certify(
     dt: float | None = None,
     cfl: float | None = None,
     stepper: Stepper | None = None,
+    step_control: StepControl | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
@@ -191,11 +198,13 @@ def certify(
     chosen = chosen_estimator(estimator, problem)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
-    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
-    recorder = _Recorder(_stream(solution, progress))
+    controlled = step_control is not None
+    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction, controlled)
+    run = _run(solution, step_control)
+    recorder = _Recorder(_shown(run, solution, progress))
     started = time.perf_counter()
     result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
-    solution = replace(solution, values=recorder.last.values)
+    solution = replace(solution, values=recorder.last.values, sizes=_sizes(run))
     facts = {
         **result.facts,
         **solution.facts,
@@ -239,14 +248,15 @@ def _prepare(
     flux: ConvectiveFlux,
     penalty: InteriorPenalty | None,
     initial_correction: bool | Reconstruction | EquationProjection,
+    controlled: bool,
 ) -> Solution:
     """Everything that is known before the first step."""
     if not isinstance(problem, Problem):
-        raise TypeError(f"problem: expected a Problem, got {_named(problem)}")
+        raise TypeError(f"problem: expected a Problem, got {named(problem)}")
     if dt is not None and cfl is not None:
         raise TypeError("solve: expected either dt or cfl, got both")
     for name, value in (("dt", dt), ("cfl", cfl)):
-        _check_positive(name, value)
+        check_positive(name, value)
     _check_objects(stepper, flux, penalty, initial_correction)
     if isinstance(degree, (float, np.floating)) and float(degree).is_integer():
         degree = int(degree)  # like the numbers of cells: 2.0 is a whole number
@@ -262,37 +272,14 @@ def _prepare(
         hasattr(semi, "linearise"),
     )
     chosen = stepper if stepper is not None else limits.default_stepper(dt)
-    initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
+    initial = corrected_start(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
         initial = projection
     else:  # waves of the corrected state may be faster, next to a jump by far
         limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
-    step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
+    limit = limits.stability_limit if controlled else limits.stable_step
+    step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limit(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
-
-
-def _corrected(
-    semi: AnySemidiscretization, correction: bool | Reconstruction | EquationProjection, implicit: bool
-) -> Array | None:
-    """U_0, None where it is the L² projection."""
-    if not isinstance(semi, Semidiscretization):
-        if isinstance(correction, bool):
-            return None
-        if isinstance(correction, EquationProjection):
-            return correction.of(semi)
-        raise UnsupportedDomainError(
-            "initial_correction: expected True, False or EquationProjection(…) for a problem on a Box or "
-            f"Domain, got {_named(correction)}"
-        )
-    if isinstance(correction, EquationProjection):
-        raise UnsupportedDomainError(
-            "initial_correction: expected True, False or a reconstruction such as Siac() for a problem on a "
-            f"Torus, got {_named(correction)}"
-        )
-    if correction is False:
-        return None
-    rule = Siac() if correction is True else correction
-    return initial_corrected(semi, rule.bind(semi), implicit)
 
 
 def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
@@ -300,7 +287,7 @@ def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
     on_mesh = isinstance(problem, Problem) and not isinstance(problem.domain, Torus)
     if given is None:
         return MeshEstimator() if on_mesh else SplitEstimator()
-    _check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
+    check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
     if isinstance(problem, Problem) and not getattr(given, "on_meshes", False):
         torus_of(problem.domain, type(given).__name__)
     return given
@@ -309,40 +296,39 @@ def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
 def _check_objects(stepper: object, flux: object, penalty: object, initial_correction: object) -> None:
     """Raise TypeError for what is not the object that an extension point takes."""
     if stepper is not None:
-        _check_methods("stepper", stepper, "a stepper such as ExplicitRungeKutta(RK4)", "step", "order")
+        check_methods("stepper", stepper, "a stepper such as ExplicitRungeKutta(RK4)", "step", "order")
     if isinstance(flux, type) or not callable(flux):
-        raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {_named(flux)}")
+        raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {named(flux)}")
     if penalty is not None:
-        _check_methods("penalty", penalty, "a penalty such as InteriorPenalty(10.0)", "coefficient")
+        check_methods("penalty", penalty, "a penalty such as InteriorPenalty(10.0)", "coefficient")
     if not isinstance(initial_correction, (bool, EquationProjection)):
         rule = "True, False or a reconstruction such as Siac()"
-        _check_methods("initial_correction", initial_correction, rule, "bind")
+        check_methods("initial_correction", initial_correction, rule, "bind")
 
 
-def _check_methods(name: str, given: object, expected: str, *attributes: str) -> None:
-    """Raise TypeError for a class, and for an object without one of the attributes."""
-    if isinstance(given, type) or not all(hasattr(given, attribute) for attribute in attributes):
-        raise TypeError(f"{name}: expected {expected}, got {_named(given)}")
-
-
-def _check_positive(name: str, value: object) -> None:
-    if value is None:
-        return
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {_named(value)}")
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
-
-
-def _named(given: object) -> str:
-    """What was passed, for messages: numbers and words themselves, classes and objects by name."""
-    if given is None or isinstance(given, (str, bool, int, float, np.generic)):
-        return repr(given)
-    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
-
-
-def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
+def _run(solution: Solution, control: StepControl | None) -> ControlledSteps | Iterator[Node]:
     """The nodes of a run that is computed for the first time."""
-    semi, final_time = solution.semidiscretization, solution.problem.final_time
-    nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
-    return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes
+    semi, stepper, final_time = solution.semidiscretization, solution.stepper, solution.problem.final_time
+    if control is None:
+        return integrate(semi, stepper, solution.initial, final_time, solution.dt)
+    root = mass_root(semi)
+    return ControlledSteps(
+        semi,
+        stepper,
+        solution.initial,
+        final_time,
+        control,
+        lambda u: float(np.linalg.norm(root * u)),
+        solution.dt,
+    )
+
+
+def _shown(run: Iterable[Node], solution: Solution, progress: bool) -> Iterator[Node]:
+    """The same, with a progress bar if wanted; how many steps a control will take is not known before."""
+    total = None if isinstance(run, ControlledSteps) else solution.steps + 1
+    return iter(tqdm(run, total=total, unit="node", leave=False) if progress else run)
+
+
+def _sizes(run: object) -> Array | None:
+    """The steps of a run that is over, None if they are equal."""
+    return np.array(run.sizes) if isinstance(run, ControlledSteps) else None

@@ -39,6 +39,8 @@ EXCESS = 0.3
 TOLERATED = 3.0
 #: Part of the predicted spacing that is used.
 SAFETY = 0.9
+#: Relative difference of two steps that are the same but for rounding.
+_SAME = 1e-6
 
 
 class Graded(Hashable, Protocol):
@@ -98,17 +100,23 @@ class NodeSelector:
 
     def __iter__(self) -> Iterator[Node]:
         last, due = None, 0
+        before, ends = 0.0, np.inf
         for n, node in enumerate(self._nodes):
             self.steps = n
             last = node
+            if n > 0 and abs(node.time - before - self._step) > _SAME * self._step:
+                self._step = node.time - before
+            before = node.time
             if n == 1 and not self._fixed:
-                self._step = node.time
                 self.wanted = max(1, min(FIRST, int(FIRST_PART * self._final_time / node.time)))
-            if n == due:
+            if n == due or node.time >= ends:
                 self._numbers[node.time] = n
                 yield node
                 self.spacing = self._next(self._final_time - node.time)
                 last, due = None, n + self.spacing
+                # steps that grow make no slab longer than K of them were to be
+                if not self._fixed and self._step > 0.0:
+                    ends = node.time + (1.0 - _SAME) * self.spacing * self._step
         if last is not None:
             self._numbers[last.time] = self.steps
             yield last
@@ -163,6 +171,9 @@ class NodeSelector:
         if self._fixed:
             return
         self.wanted = self._for_share(slab, steps, share, residual, rates)
+        scale = slab.duration / steps / self._step  # of the steps there to those of now
+        if abs(scale - 1.0) > _SAME:
+            self.wanted = max(1, int(scale * self.wanted))
         self.wanted = max(1, int(min(self.wanted, steps * longest / slab.duration)))
         before, self._growth = self._growth, (slab.midpoint, growth)
         if before is not None and growth != before[1]:

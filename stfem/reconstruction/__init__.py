@@ -14,6 +14,7 @@ from stfem.reconstruction.node import (
 )
 from stfem.reconstruction.siac import BoundSiac, Siac
 from stfem.reconstruction.slab import ReconstructedSlab, combine, reconstructed_slabs
+from stfem.reconstruction.start import corrected_start
 from stfem.reconstruction.transfer import prolong, restrict
 from stfem.reconstruction.unstructured import Averaging, TwoStage, TwoStageMixed, VertexPatches
 
@@ -35,6 +36,7 @@ __all__ = [
     "VertexPatches",
     "combine",
     "filter_stencil",
+    "corrected_start",
     "initial_corrected",
     "initial_projection",
     "kernel_coefficients",

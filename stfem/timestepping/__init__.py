@@ -1,5 +1,8 @@
 """Time stepping: self-checking tableaux, explicit and implicit-explicit steppers, a stream of nodes."""
 
+from stfem.timestepping.control import StepControl, StepSizeError
+from stfem.timestepping.controlled import ControlledSteps, repeat, times_of
+from stfem.timestepping.defect import temporal_defect
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
@@ -32,6 +35,7 @@ __all__ = [
     "SSPRK33",
     "AdditiveTableau",
     "ButcherTableau",
+    "ControlledSteps",
     "DiagonallyImplicitRungeKutta",
     "DrivenODE",
     "ExplicitRungeKutta",
@@ -42,11 +46,16 @@ __all__ = [
     "InPlaceODE",
     "Node",
     "NonFiniteError",
+    "StepControl",
     "StepLimits",
+    "StepSizeError",
     "Stepper",
     "default_stepper",
     "integrate",
     "node_at",
     "number_of_steps",
     "radau_iia",
+    "repeat",
+    "temporal_defect",
+    "times_of",
 ]
