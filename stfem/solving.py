@@ -18,9 +18,8 @@ from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus
 from stfem.problems.arguments import check_methods, check_positive, named
 from stfem.problems.domain import torus_of
-from stfem.reconstruction import Reconstruction, corrected_start
+from stfem.reconstruction import Reconstruction, corrected_start, defect_norm
 from stfem.semidiscretization import AnySemidiscretization, EquationProjection, semidiscretize
-from stfem.semidiscretization.linearised import mass_root
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.stationary import StationarySolution
@@ -101,11 +100,10 @@ def solve(
     StepSizeError
         Where no step meets the tolerance of ``step_control``.
     """
-    controlled = step_control is not None
     solution = _prepare(
-        problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction, controlled
+        problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction, step_control
     )
-    run = _run(solution, step_control)
+    run = _run(solution, step_control, initial_correction)
     nodes = _shown(run, solution, progress)
     kept = tuple(nodes) if history else None
     last = kept[-1] if kept else deque(nodes, maxlen=1).pop()
@@ -198,9 +196,8 @@ def certify(
     chosen = chosen_estimator(estimator, problem)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
-    controlled = step_control is not None
-    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction, controlled)
-    run = _run(solution, step_control)
+    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction, step_control)
+    run = _run(solution, step_control, correction)
     recorder = _Recorder(_shown(run, solution, progress))
     started = time.perf_counter()
     result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
@@ -208,6 +205,7 @@ def certify(
     facts = {
         **result.facts,
         **solution.facts,
+        **({"rejected_steps": run.rejected} if isinstance(run, ControlledSteps) else {}),
         "seconds_solve": recorder.seconds,
         "seconds_estimate": time.perf_counter()
         - started
@@ -248,11 +246,15 @@ def _prepare(
     flux: ConvectiveFlux,
     penalty: InteriorPenalty | None,
     initial_correction: bool | Reconstruction | EquationProjection,
-    controlled: bool,
+    control: StepControl | None,
 ) -> Solution:
     """Everything that is known before the first step."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {named(problem)}")
+    if control is not None and not isinstance(control, StepControl):
+        raise TypeError(
+            f"step_control: expected a StepControl such as StepControl(1e-6), got {named(control)}"
+        )
     if dt is not None and cfl is not None:
         raise TypeError("solve: expected either dt or cfl, got both")
     for name, value in (("dt", dt), ("cfl", cfl)):
@@ -277,7 +279,7 @@ def _prepare(
         initial = projection
     else:  # waves of the corrected state may be faster, next to a jump by far
         limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
-    limit = limits.stability_limit if controlled else limits.stable_step
+    limit = limits.stable_step if control is None else limits.stability_limit
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limit(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
 
@@ -306,21 +308,16 @@ def _check_objects(stepper: object, flux: object, penalty: object, initial_corre
         check_methods("initial_correction", initial_correction, rule, "bind")
 
 
-def _run(solution: Solution, control: StepControl | None) -> ControlledSteps | Iterator[Node]:
+def _run(
+    solution: Solution, control: StepControl | None, correction: object
+) -> ControlledSteps | Iterator[Node]:
     """The nodes of a run that is computed for the first time."""
-    semi, stepper, final_time = solution.semidiscretization, solution.stepper, solution.problem.final_time
+    semi, stepper = solution.semidiscretization, solution.stepper
+    start, stop, dt = solution.initial, solution.problem.final_time, solution.dt
     if control is None:
-        return integrate(semi, stepper, solution.initial, final_time, solution.dt)
-    root = mass_root(semi)
-    return ControlledSteps(
-        semi,
-        stepper,
-        solution.initial,
-        final_time,
-        control,
-        lambda u: float(np.linalg.norm(root * u)),
-        solution.dt,
-    )
+        return integrate(semi, stepper, start, stop, dt)
+    norm = defect_norm(semi, correction, getattr(stepper, "implicit", False))
+    return ControlledSteps(semi, stepper, start, stop, control, norm, dt)
 
 
 def _shown(run: Iterable[Node], solution: Solution, progress: bool) -> Iterator[Node]:

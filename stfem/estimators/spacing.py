@@ -100,7 +100,7 @@ class NodeSelector:
 
     def __iter__(self) -> Iterator[Node]:
         last, due = None, 0
-        before, ends = 0.0, np.inf
+        before, started, ends = 0.0, 0.0, np.inf
         for n, node in enumerate(self._nodes):
             self.steps = n
             last = node
@@ -112,7 +112,8 @@ class NodeSelector:
             if n == due or node.time >= ends:
                 self._numbers[node.time] = n
                 yield node
-                self.spacing = self._next(self._final_time - node.time)
+                self.spacing = self._next(self._final_time - node.time, node.time - started)
+                started = node.time
                 last, due = None, n + self.spacing
                 # steps that grow make no slab longer than K of them were to be
                 if not self._fixed and self._step > 0.0:
@@ -121,10 +122,14 @@ class NodeSelector:
             self._numbers[last.time] = self.steps
             yield last
 
-    def _next(self, left: float) -> int:
-        """K towards the one that is wanted; what is left of the run is cut into equal parts at its end."""
+    def _next(self, left: float, duration: float) -> int:
+        """K towards the one that is wanted; what is left of the run is cut into equal parts at its end.
+
+        ``duration`` is that of the slab before: where steps grow, slabs do not grow faster than usual.
+        """
         if self._fixed or self._step == 0.0:
             return self.spacing
+        self.spacing = max(1, min(self.spacing, round(duration / self._step)))
         most, least = max(self.spacing + 1, int(GROWTH * self.spacing)), int(self.spacing / GROWTH)
         spacing = max(min(self.wanted, most), least, 1)
         steps = left / self._step
@@ -172,7 +177,7 @@ class NodeSelector:
             return
         self.wanted = self._for_share(slab, steps, share, residual, rates)
         scale = slab.duration / steps / self._step  # of the steps there to those of now
-        if abs(scale - 1.0) > _SAME:
+        if scale < 1.0 - _SAME:  # longer steps: as long slabs; shorter steps show that shorter slabs are due
             self.wanted = max(1, int(scale * self.wanted))
         self.wanted = max(1, int(min(self.wanted, steps * longest / slab.duration)))
         before, self._growth = self._growth, (slab.midpoint, growth)

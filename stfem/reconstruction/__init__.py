@@ -1,5 +1,6 @@
 """Space–time reconstruction û: space first (SIAC), then time (Hermite)."""
 
+from stfem.reconstruction.defects import defect_norm
 from stfem.reconstruction.filtered_gradient import SiacFilteredGradient
 from stfem.reconstruction.final import AnyRule, reconstructor
 from stfem.reconstruction.hermite import Hermite
@@ -37,6 +38,7 @@ __all__ = [
     "combine",
     "filter_stencil",
     "corrected_start",
+    "defect_norm",
     "initial_corrected",
     "initial_projection",
     "kernel_coefficients",
