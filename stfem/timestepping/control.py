@@ -46,7 +46,9 @@ class StepControl:
 
     U^t an interpolant in time of the numerical solution. Every step may have its share, tol·Δt/T; one with
     more is rejected and tried again with a smaller Δt. For the bounds of errors this is what the time
-    stepping adds to them, but for their growth; they stay guaranteed whatever the steps are.
+    stepping adds to them, but for their growth; they stay guaranteed whatever the steps are. The control
+    looks at two points of a step and at its stages: data that change for a much shorter time, and are as
+    before after it, may be missed (a largest step finds them).
 
     Parameters
     ----------
