@@ -293,3 +293,24 @@ def test_unstable_steps_are_shortened():
     assert result.bound >= result.error
     assert result.bound < 0.1
     assert result.solution.sizes.max() < 0.1
+
+
+def burst(x, t):
+    """A source that cannot be integrated: no step meets a tolerance at t = 0.6."""
+    return np.sin(TURN * x[0]) / np.abs(t - 0.6) ** 1.5
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_a_run_that_fails_keeps_what_it_reached():
+    problem = stfem.Problem(AdvectionDiffusion(0.2, 1e-3), stfem.Torus(1.0), sine(TURN), 1.0, source=burst)
+    with pytest.raises(stfem.SolverError) as found:
+        stfem.certify(problem, cells=8, degree=1, step_control=StepControl(1e-3))
+    reached, certificate = found.value.solution, found.value.certificate
+    assert 0.5 < reached.time <= 0.6
+    assert found.value.time >= reached.time
+    assert reached.times[-1] == reached.time
+    assert len(reached.sizes) == reached.steps > 20
+    assert certificate.solution.times[-1] == certificate.solution.time <= reached.time
+    *_, last = reached.nodes()  # the same run again, compared at its end
+    np.testing.assert_array_equal(last.values, reached.values)
+    assert stfem.estimate(reached).bound >= 0.0

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "LARGEST",
-    "check_dim",
-    "check_methods",
-    "check_positive",
-    "checked_eps",
-    "checked_number",
-    "named",
-]
+__all__ = ["LARGEST", "check_dim", "checked_eps", "checked_number"]
 
 #: Times, their reciprocals and diffusions are squared and multiplied with data: these must stay finite.
 LARGEST = 1e100
@@ -55,26 +47,3 @@ def check_dim(dim: object, allowed: tuple[int, ...]) -> None:
 def checked_eps(eps: object) -> float:
     """ε as a float, if it is a diffusion, 0 included."""
     return checked_number("eps", eps, "a diffusion", 0.0)
-
-
-def check_methods(name: str, given: object, expected: str, *attributes: str) -> None:
-    """Raise TypeError for a class, and for an object without one of the attributes."""
-    if isinstance(given, type) or not all(hasattr(given, attribute) for attribute in attributes):
-        raise TypeError(f"{name}: expected {expected}, got {named(given)}")
-
-
-def check_positive(name: str, value: object) -> None:
-    """Raise unless the value is None or a positive finite number."""
-    if value is None:
-        return
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {named(value)}")
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
-
-
-def named(given: object) -> str:
-    """What was passed, for messages: numbers and words themselves, classes and objects by name."""
-    if given is None or isinstance(given, (str, bool, int, float, np.generic)):
-        return repr(given)
-    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"

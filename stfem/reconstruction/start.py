@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from stfem.arguments import named
 from stfem.problems import UnsupportedDomainError
-from stfem.problems.arguments import named
 from stfem.reconstruction.initial import initial_corrected
 from stfem.reconstruction.node import Reconstruction
 from stfem.reconstruction.siac import Siac

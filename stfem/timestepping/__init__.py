@@ -4,9 +4,10 @@ from stfem.timestepping.control import StepControl, StepSizeError
 from stfem.timestepping.controlled import ControlledSteps, repeat, times_of
 from stfem.timestepping.defect import temporal_defect
 from stfem.timestepping.explicit import ExplicitRungeKutta
+from stfem.timestepping.failing import CflError, InadmissibleStateError, diagnosed, require_admissible
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
-from stfem.timestepping.integrate import Node, NonFiniteError, integrate, node_at, number_of_steps
+from stfem.timestepping.integrate import DataError, Node, NonFiniteError, integrate, node_at, number_of_steps
 from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
     ARK324L2SA,
@@ -45,8 +46,13 @@ __all__ = [
     "ImplicitTableau",
     "InPlaceODE",
     "Node",
+    "CflError",
+    "DataError",
+    "InadmissibleStateError",
     "NonFiniteError",
     "StepControl",
+    "diagnosed",
+    "require_admissible",
     "StepLimits",
     "StepSizeError",
     "Stepper",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from math import ceil, floor, inf, isfinite, log
 
+from stfem.failures import SolverError
 from stfem.problems.arguments import checked_number
 
 __all__ = ["StepControl", "StepSizeError"]
@@ -13,7 +14,7 @@ __all__ = ["StepControl", "StepSizeError"]
 FIRST_PART = 1.0 / 64.0
 
 
-class StepSizeError(ArithmeticError):
+class StepSizeError(SolverError):
     """No step above the smallest one meets the tolerance.
 
     Attributes
@@ -28,14 +29,13 @@ class StepSizeError(ArithmeticError):
         super().__init__(
             f"step {step}, which begins at time {time:.17g}: expected a temporal residual of at most "
             f"{allowed:.3g} per unit of time for the tolerance {tol:g}, got {defect:.3g} with a step of "
-            f"{dt:.3g}, and smaller ones are not allowed; a larger tolerance may help (the rounding of the "
-            "solution over the step is the least that can be asked for), or smoother data in time"
+            f"{dt:.3g}, and smaller ones are not allowed",
+            time=time,
+            step=step,
+            advice="a larger tolerance may help (the rounding of the solution over the step is the least "
+            "that can be asked for), or data that are smoother in time",
         )
-        self.time, self.step, self.dt = time, step, dt
-        self.defect, self.allowed, self.tol = defect, allowed, tol
-
-    def __reduce__(self) -> tuple[type[StepSizeError], tuple[float | int, ...]]:
-        return type(self), (self.time, self.step, self.dt, self.defect, self.allowed, self.tol)
+        self.dt, self.defect, self.allowed = dt, defect, allowed
 
 
 @dataclass(frozen=True)

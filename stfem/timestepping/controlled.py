@@ -11,7 +11,7 @@ import numpy as np
 from stfem.semidiscretization import SolveError
 from stfem.timestepping.control import FIRST_PART, StepControl, StepSizeError
 from stfem.timestepping.defect import nodes_for_order, temporal_defect
-from stfem.timestepping.integrate import Node, NonFiniteError, node_at
+from stfem.timestepping.integrate import DataError, Node, NonFiniteError, node_after, node_at
 from stfem.timestepping.stepper import ODE, Array, Stepper
 
 __all__ = ["ControlledSteps", "repeat", "times_of"]
@@ -68,6 +68,8 @@ class ControlledSteps:
         For a largest step below the smallest one.
     StepSizeError, NonFiniteError, SolveError
         While iterating, where the smallest step still has too large a residual or fails.
+    DataError
+        While iterating, for data that are not usable at a time of the run.
     """
 
     def __init__(
@@ -155,16 +157,18 @@ class ControlledSteps:
         """A node after dt and its defect; infinite with the reason where there is none."""
         node, step = window[-1], len(self.sizes) + 1
         try:
-            # What overflows is a step that is too large; the state of the caller is not touched.
+            time = after_step(node.time, dt, self._stop)
+            after = node_after(self._ode, self._stepper, node, dt, time, step)
+            stencil = [*window, after][-nodes_for_order(self._stepper.order) :]
+            # what overflows belongs to a step that is too large
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                values = self._stepper.step(self._ode, node.time, node.values, dt, node.rate)
-                after = node_at(self._ode, after_step(node.time, dt, self._stop), values, step)
-                stencil = [*window, after][-nodes_for_order(self._stepper.order) :]
                 defect = temporal_defect(self._ode, stencil, self._norm, self._allowed)
-        except SolveError as error:
-            return None, inf, SolveError(error.what, error.residual, node.time, step)
-        except NonFiniteError as error:
+        except (NonFiniteError, SolveError) as error:
             return None, inf, error
+        except DataError:
+            raise
+        except ValueError as error:
+            raise DataError(error, node.time, step) from error
         return after, defect if isfinite(defect) else inf, None
 
 
@@ -191,16 +195,11 @@ def repeat(
 
     Raises
     ------
-    NonFiniteError, SolveError
+    NonFiniteError, SolveError, DataError
         As `integrate`.
     """
     node = node_at(ode, 0.0, np.array(initial, dtype=float), 0)
     yield node
     for step, dt in enumerate(map(float, sizes), start=1):
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            try:
-                values = stepper.step(ode, node.time, node.values, dt, node.rate)
-            except SolveError as error:
-                raise SolveError(error.what, error.residual, node.time, step) from error
-        node = node_at(ode, after_step(node.time, dt, final_time), values, step)
+        node = node_after(ode, stepper, node, dt, after_step(node.time, dt, final_time), step)
         yield node
