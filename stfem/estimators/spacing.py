@@ -96,6 +96,8 @@ class NodeSelector:
         self._excess: tuple[int, float] | None = None  # spacing and error where waves do not explain it
         self.spacing = self.wanted = spacing or 1
         self.steps = 0
+        self.unequal = False  # whether steps of different sizes were seen
+        self._changed = 0  # number of the last step that was not as long as the one before
         self._numbers: dict[float, int] = {}  # of the nodes passed on that no measured slab has left behind
 
     def __iter__(self) -> Iterator[Node]:
@@ -106,6 +108,10 @@ class NodeSelector:
             last = node
             if n > 0 and abs(node.time - before - self._step) > _SAME * self._step:
                 self._step = node.time - before
+                if n > 1:
+                    self.unequal = True
+                    if not self._fixed:  # what was learned from other steps does not count
+                        self._changed, self.wanted, ends = n, 1, before
             before = node.time
             if n == 1 and not self._fixed:
                 self.wanted = max(1, min(FIRST, int(FIRST_PART * self._final_time / node.time)))
@@ -130,6 +136,8 @@ class NodeSelector:
         if self._fixed or self._step == 0.0:
             return self.spacing
         self.spacing = max(1, min(self.spacing, round(duration / self._step)))
+        if self.wanted == 1 and self.unequal:
+            return 1
         most, least = max(self.spacing + 1, int(GROWTH * self.spacing)), int(self.spacing / GROWTH)
         spacing = max(min(self.wanted, most), least, 1)
         steps = left / self._step
@@ -172,13 +180,10 @@ class NodeSelector:
             Duration that no slab should exceed.
         """
         steps = self.steps_of(slab)
-        self._numbers.pop(slab.start)
-        if self._fixed:
+        first = self._numbers.pop(slab.start)
+        if self._fixed or first < self._changed:
             return
         self.wanted = self._for_share(slab, steps, share, residual, rates)
-        scale = slab.duration / steps / self._step  # of the steps there to those of now
-        if scale < 1.0 - _SAME:  # longer steps: as long slabs; shorter steps show that shorter slabs are due
-            self.wanted = max(1, int(scale * self.wanted))
         self.wanted = max(1, int(min(self.wanted, steps * longest / slab.duration)))
         before, self._growth = self._growth, (slab.midpoint, growth)
         if before is not None and growth != before[1]:
