@@ -16,7 +16,7 @@ from stfem.problems import Domain, Problem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
 from stfem.semidiscretization import EquationProjection
 from stfem.solving import Certificate, Estimator
-from stfem.timestepping import Stepper
+from stfem.timestepping import StepControl, Stepper
 
 __all__ = ["certify"]
 
@@ -49,6 +49,7 @@ def certify(
     estimator: Estimator | None = ...,
     dt: float | None = ...,
     cfl: float | None = ...,
+    step_control: StepControl | None = ...,
     stepper: Stepper | None = ...,
     flux: ConvectiveFlux = ...,
     penalty: InteriorPenalty | None = ...,
@@ -71,6 +72,7 @@ def certify(
     estimator: Estimator | None = None,
     dt: float | None = None,
     cfl: float | None = None,
+    step_control: StepControl | None = None,
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
@@ -87,8 +89,8 @@ def certify(
 
     Parameters
     ----------
-    cells, degree, dt, cfl
-        The grid and the time step. Not together with ``tol``.
+    cells, degree, dt, cfl, step_control
+        The grid and the time steps. Not together with ``tol``.
     tol
         What the bound is to be at most (the unit of the norm).
     norm
@@ -126,7 +128,7 @@ def certify(
         "penalty": penalty,
         "initial_correction": initial_correction,
     }
-    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl}
+    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
     limits = {
         "norm": norm,
         "max_dofs": max_dofs,
@@ -144,6 +146,7 @@ def certify(
             degree=degree,
             dt=dt,
             cfl=cfl,
+            step_control=step_control,
             estimator=estimator,
             progress=progress,
             **scheme,
