@@ -9,9 +9,9 @@ from typing import Any
 from stfem.checkpoints import Checkpoint
 from stfem.estimators import Estimate
 from stfem.failures import SolverError
-from stfem.running import Interruption, Recorder, failed, until
+from stfem.running import Interruption, Recorder, Run, failed, until, with_steps
 from stfem.solution import Solution
-from stfem.timestepping import Node
+from stfem.timestepping import ControlledSteps, Node
 
 __all__ = ["Certificate", "certified", "together"]
 
@@ -34,12 +34,14 @@ class Certificate(Estimate):
         return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
 
 
-def certified(solution: Solution, estimator: Any, progress: bool, place: Checkpoint | None) -> Certificate:
+def certified(
+    run: Run, solution: Solution, estimator: Any, progress: bool, place: Checkpoint | None
+) -> Certificate:
     """Solution and estimate in one pass, which may keep its states in a place.
 
     Parameters
     ----------
-    solution
+    run, solution
         What is to be computed, with U_0.
     estimator
         Consumes the nodes.
@@ -55,7 +57,7 @@ def certified(solution: Solution, estimator: Any, progress: bool, place: Checkpo
     """
     started = time.perf_counter()
     with Interruption() as interruption:
-        recorder = Recorder(solution, progress, interruption)
+        recorder = Recorder(run, progress, interruption)
         try:
             if place is None:
                 result = estimator.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
@@ -67,9 +69,12 @@ def certified(solution: Solution, estimator: Any, progress: bool, place: Checkpo
         except ValueError:
             if recorder.failure is None or recorder.count > 1:
                 raise
-            raise failed(recorder.failure, solution, recorder.last) from None
+            raise failed(recorder.failure, with_steps(solution, run), recorder.last) from None
         else:
             last = recorder.last
+    solution = with_steps(solution, run)
+    if result is not None and isinstance(run, ControlledSteps):
+        result = replace(result, facts={**result.facts, "rejected_steps": run.rejected})
     if recorder.failure is None:
         return _up_to(result, solution, last, recorder, started)
     ended = until(solution, last)

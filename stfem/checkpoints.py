@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,7 +19,6 @@ from stfem.estimators.run import SlabRun
 from stfem.resumable import Grown, laid_out, resolved, taken_back
 from stfem.running import Recorder
 from stfem.solution import Solution
-from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, loaded_node, saved_nodes
 
 __all__ = ["EVERY", "Checkpoint"]
@@ -37,8 +36,9 @@ class Checkpoint:
         A file; the one before it gets the ending ``.previous``.
     every
         Wall time between two of them, in seconds.
-    call, solution, estimator
-        What is computed: the name of the function, its scheme with U_0, its estimator.
+    call, solution, estimator, control
+        What is computed: the name of the function, its scheme with U_0, its estimator, and what chooses its
+        steps.
 
     Raises
     ------
@@ -49,7 +49,13 @@ class Checkpoint:
     """
 
     def __init__(
-        self, path: str | Path, every: float, call: str, solution: Solution, estimator: object = None
+        self,
+        path: str | Path,
+        every: float,
+        call: str,
+        solution: Solution,
+        estimator: object = None,
+        control: object = None,
     ) -> None:
         from stfem.io.checkpoint import CheckpointFile, identity
 
@@ -59,7 +65,7 @@ class Checkpoint:
             raise TypeError(f"every: expected a number of seconds, got {every!r}")
         if not every >= 0.0:
             raise ValueError(f"every: expected a number of seconds, not below 0, got {every}")
-        self._file = CheckpointFile(path, identity(call, solution, estimator))
+        self._file = CheckpointFile(path, identity(call, solution, estimator, control))
         self._solution = solution
         saved = self._file.load() or {}
         self._past, self._finished = saved.get("past"), saved.get("finished")
@@ -121,9 +127,8 @@ class Checkpoint:
             found = self._finished or self._past
             if found is not None:
                 nodes = [self._node(saved) for saved in found["nodes"]]
-            if self._past is not None:
-                recorder.go_on(self._past["stream"], nodes[-1])
-                self._past = None  # its arrays are let go
+                recorder.go_on(found["stream"], nodes[-1])
+                self._past = found = None  # its arrays are let go
         if self._finished is not None:
             return nodes
         for node in recorder:
@@ -132,7 +137,7 @@ class Checkpoint:
             if node.time < self._solution.time:
                 self._take({"stream": recorder.past(), "nodes": Grown(nodes, len(nodes), saved_nodes)})
         if recorder.failure is None:
-            self._finish({"nodes": saved_nodes(nodes)})
+            self._finish({"stream": resolved(recorder.past()), "nodes": saved_nodes(nodes)})
         return nodes
 
     def run(self, estimator: Any, recorder: Recorder) -> tuple[Estimate, float]:
@@ -155,17 +160,18 @@ class Checkpoint:
         return run.result(), before
 
     @property
-    def result(self) -> tuple[Estimate, Array] | None:
-        """Estimate and U(T) of a run that is done."""
+    def result(self) -> tuple[Estimate, Solution] | None:
+        """Estimate and solution of a run that is done."""
         if self._finished is None:
             return None
         with self._fitting():
-            return Estimate(**self._finished["estimate"]), taken_back(self._finished["values"])
+            values, sizes = taken_back(self._finished["values"]), self._finished["sizes"]
+            return Estimate(**self._finished["estimate"]), replace(self._solution, values=values, sizes=sizes)
 
-    def keep(self, estimate: Estimate, values: Array) -> None:
+    def keep(self, estimate: Estimate, solution: Solution) -> None:
         """The run is done, and the same call returns this."""
         own = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
-        self._finish({"estimate": own, "values": laid_out(values)})
+        self._finish({"estimate": own, "values": laid_out(solution.values), "sizes": solution.sizes})
 
     def _node(self, saved: Mapping[str, Any]) -> Node:
         return self._check(loaded_node(self._solution.semidiscretization, saved))

@@ -10,13 +10,17 @@ from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from stfem.failures import InterruptedRunError, SolverError
 from stfem.solution import Solution
-from stfem.timestepping import Node, NonFiniteError, diagnosed, integrate
+from stfem.timestepping import ControlledSteps, Integration, Node, NonFiniteError, diagnosed
 
-__all__ = ["Interruption", "Recorder", "failed", "until"]
+__all__ = ["Interruption", "Recorder", "Run", "failed", "until", "with_steps"]
+
+#: The nodes of a run that is computed for the first time.
+Run = Integration | ControlledSteps
 
 
 class Interruption:
@@ -63,8 +67,8 @@ class Recorder:
 
     Parameters
     ----------
-    solution
-        What is to be computed, with U_0.
+    run
+        Computes them.
     progress
         Whether a progress bar is shown.
     interruption
@@ -80,10 +84,8 @@ class Recorder:
         Why there are no more.
     """
 
-    def __init__(self, solution: Solution, progress: bool, interruption: Interruption) -> None:
-        semi, final_time = solution.semidiscretization, solution.problem.final_time
-        self._nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
-        self._progress, self._interruption = progress, interruption
+    def __init__(self, run: Run, progress: bool, interruption: Interruption) -> None:
+        self._run, self._progress, self._interruption = run, progress, interruption
         self.last: Node | None = None
         self.count = 0
         self.seconds = 0.0
@@ -91,17 +93,17 @@ class Recorder:
 
     def past(self) -> dict[str, Any]:
         """What is to be known besides the last node, to go on after it."""
-        return {"nodes": self._nodes.past(), "seconds": self.seconds}
+        return {"nodes": self._run.past(), "seconds": self.seconds}
 
     def go_on(self, past: Mapping[str, Any], node: Node) -> None:
         """Pass on the nodes that follow on one of an earlier session."""
-        self._nodes.go_on(past["nodes"], node)
-        self.last, self.count, self.seconds = node, self._nodes.step + 1, past["seconds"]
+        self._run.go_on(past["nodes"], node)
+        self.last, self.count, self.seconds = node, self._run.step + 1, past["seconds"]
 
     def __iter__(self) -> Iterator[Node]:
-        nodes: Iterator[Node] = self._nodes
-        if self._progress:
-            total = self._nodes.steps + 1
+        nodes = iter(self._run)
+        if self._progress:  # how many steps a control will take is not known before
+            total = self._run.steps + 1 if isinstance(self._run, Integration) else None
             nodes = iter(tqdm(nodes, total=total, initial=self.count, unit="node", leave=False))
         while True:
             if self.last is not None and self._interruption.asked:
@@ -143,7 +145,9 @@ def failed(
     """
     error = failure
     if isinstance(failure, NonFiniteError):
-        step = solution.problem.final_time / solution.steps
+        step = solution.problem.final_time / solution.steps if solution.sizes is None else 0.0
+        if solution.sizes is not None and last is not None and failure.time is not None:
+            step = failure.time - last.time  # the last one that was tried
         error = diagnosed(
             failure, solution.semidiscretization, solution.stepper, step, solution.initial, last
         )
@@ -152,10 +156,18 @@ def failed(
     return error
 
 
+def with_steps(solution: Solution, run: Run) -> Solution:
+    """The solution with the steps that a control has chosen so far."""
+    return replace(solution, sizes=np.array(run.sizes)) if isinstance(run, ControlledSteps) else solution
+
+
 def until(solution: Solution, node: Node | None) -> Solution | None:
     """The solution of a run that ends at a node; None at its beginning."""
     if node is None or node.time <= 0.0:
         return None
     problem = replace(solution.problem, final_time=node.time)
+    if solution.sizes is not None:
+        taken = solution.sizes[: int(np.searchsorted(solution.times, node.time))]
+        return replace(solution, problem=problem, values=node.values, sizes=taken)
     step = solution.problem.final_time / solution.steps
     return replace(solution, problem=problem, dt=step, values=node.values)

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "semidiscretization": ("problems", "fluxes", "spaces", "failures"),
     "resumable": (),
     "timestepping": ("semidiscretization", "resumable"),
-    "reconstruction": ("timestepping",),
+    "reconstruction": ("timestepping", "arguments"),
     "residual": ("reconstruction",),
     "estimators": ("residual",),
     "solution": ("reconstruction",),

@@ -176,7 +176,7 @@ def test_memory_does_not_grow_with_the_number_of_steps():
 
 def test_few_nodes_are_alive(monkeypatch):
     alive, most = weakref.WeakSet(), 0
-    original = stfem.running.integrate
+    original = stfem.solving.integrate
 
     def watched(*arguments):
         nonlocal most
@@ -185,7 +185,7 @@ def test_few_nodes_are_alive(monkeypatch):
             most = max(most, len(alive))
             yield node
 
-    monkeypatch.setattr(stfem.running, "integrate", watched)
+    monkeypatch.setattr(stfem.solving, "integrate", watched)
     problem = linear_advection_diffusion(1, 0.0, 0.5)
     result = certify(problem, cells=8, degree=1, estimator=SplitEstimator(spacing=1))
     assert result.facts["steps"] > 10

@@ -18,7 +18,7 @@ from stfem.problems import Domain, Problem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
 from stfem.semidiscretization import EquationProjection
 from stfem.solving import Certificate, Estimator
-from stfem.timestepping import Stepper
+from stfem.timestepping import StepControl, Stepper
 
 __all__ = ["certify"]
 
@@ -51,6 +51,7 @@ def certify(
     estimator: Estimator | None = ...,
     dt: float | None = ...,
     cfl: float | None = ...,
+    step_control: StepControl | None = ...,
     stepper: Stepper | None = ...,
     flux: ConvectiveFlux = ...,
     penalty: InteriorPenalty | None = ...,
@@ -75,6 +76,7 @@ def certify(
     estimator: Estimator | None = None,
     dt: float | None = None,
     cfl: float | None = None,
+    step_control: StepControl | None = None,
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
@@ -93,8 +95,8 @@ def certify(
 
     Parameters
     ----------
-    cells, degree, dt, cfl
-        The grid and the time step. Not together with ``tol``.
+    cells, degree, dt, cfl, step_control
+        The grid and the time steps. Not together with ``tol``.
     tol
         What the bound is to be at most (the unit of the norm).
     norm
@@ -138,7 +140,7 @@ def certify(
         "penalty": penalty,
         "initial_correction": initial_correction,
     }
-    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl}
+    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
     keeping = {"checkpoint": checkpoint, "every": every}
     limits = {
         "norm": norm,
@@ -157,6 +159,7 @@ def certify(
             degree=degree,
             dt=dt,
             cfl=cfl,
+            step_control=step_control,
             estimator=estimator,
             progress=progress,
             checkpoint=checkpoint,

@@ -157,7 +157,9 @@ def _synchronise(folder: Path) -> None:
         os.close(number)
 
 
-def identity(call: str, solution: Solution, estimator: object = None) -> dict[str, Any]:
+def identity(
+    call: str, solution: Solution, estimator: object = None, control: object = None
+) -> dict[str, Any]:
     """What a run is, in numbers, words and samples.
 
     Parameters
@@ -166,8 +168,8 @@ def identity(call: str, solution: Solution, estimator: object = None) -> dict[st
         Name of the function.
     solution
         With U_0; its values do not matter.
-    estimator
-        The estimator, if there is one.
+    estimator, control
+        The estimator, and what chooses the time steps, if there are such.
     """
     initial = solution.initial
     numbers = np.cos(np.arange(initial.size)) @ initial.ravel(), np.linalg.norm(initial)
@@ -176,6 +178,7 @@ def identity(call: str, solution: Solution, estimator: object = None) -> dict[st
         "stfem": installed_version(),
         **describe_scheme(solution),
         "initial values": np.array(numbers),
+        "step control": _described(control),
         "estimator": _described(estimator),
     }
 

@@ -1,5 +1,8 @@
 """Time stepping: self-checking tableaux, explicit and implicit-explicit steppers, a stream of nodes."""
 
+from stfem.timestepping.control import StepControl, StepSizeError
+from stfem.timestepping.controlled import ControlledSteps, repeat, times_of
+from stfem.timestepping.defect import temporal_defect
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.failing import CflError, InadmissibleStateError, diagnosed, require_admissible
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
@@ -43,6 +46,7 @@ __all__ = [
     "SSPRK33",
     "AdditiveTableau",
     "ButcherTableau",
+    "ControlledSteps",
     "DiagonallyImplicitRungeKutta",
     "DrivenODE",
     "ExplicitRungeKutta",
@@ -57,9 +61,11 @@ __all__ = [
     "DataError",
     "InadmissibleStateError",
     "NonFiniteError",
+    "StepControl",
     "diagnosed",
     "require_admissible",
     "StepLimits",
+    "StepSizeError",
     "Stepper",
     "default_stepper",
     "integrate",
@@ -67,5 +73,8 @@ __all__ = [
     "node_at",
     "number_of_steps",
     "radau_iia",
+    "repeat",
     "saved_nodes",
+    "temporal_defect",
+    "times_of",
 ]

@@ -130,16 +130,7 @@ class Integration(Resumable, Iterator[Node]):
         dt = final_time / steps
         for n in range(last + 1, steps + 1):
             time = final_time if n == steps else n * final_time / steps
-            # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                try:
-                    values = self._stepper.step(self._ode, node.time, node.values, dt, node.rate)
-                    node = node_at(self._ode, time, values, n)
-                except SolveError as error:
-                    raise SolveError(error.what, error.residual, node.time, n) from error
-                except ValueError as error:
-                    raise DataError(error, node.time, n) from error
-            del values
+            node = node_after(self._ode, self._stepper, node, dt, time, n)
             self._report(n)
             yield node
 
@@ -188,6 +179,24 @@ def saved_nodes(nodes: Sequence[Node]) -> tuple[dict[str, Any], ...]:
 def loaded_node(ode: ODE, saved: Mapping[str, Any]) -> Node:
     """A node again, bit for bit."""
     return node_at(ode, saved["time"], taken_back(saved), 0)
+
+
+def node_after(ode: ODE, stepper: Stepper, node: Node, dt: float, time: float, step: int) -> Node:
+    """The node at a time that a step of some number leads to.
+
+    Raises
+    ------
+    NonFiniteError, SolveError, DataError
+        As `integrate`.
+    """
+    # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        try:
+            return node_at(ode, time, stepper.step(ode, node.time, node.values, dt, node.rate), step)
+        except SolveError as error:
+            raise SolveError(error.what, error.residual, node.time, step) from error
+        except ValueError as error:
+            raise DataError(error, node.time, step) from error
 
 
 def node_at(ode: ODE, time: float, values: Array, step: int) -> Node:

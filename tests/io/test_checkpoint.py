@@ -18,7 +18,7 @@ from checkpoints import Stops, assert_same, compare
 import stfem
 from stfem.io import CheckpointWarning, checkpoint, container
 from stfem.problems import linear_advection_diffusion, transient_wave
-from stfem.timestepping import RK4, SSPRK33, ExplicitRungeKutta
+from stfem.timestepping import RK4, SSPRK33, ExplicitRungeKutta, StepControl
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = linear_advection_diffusion(dim=1, eps=1e-3, final_time=0.3)
@@ -458,6 +458,26 @@ class TestSolve:
             for node, other in zip(solution.stored or (), whole.stored or (), strict=True):
                 assert (node.time, node.values.tobytes()) == (other.time, other.values.tobytes())
                 assert node.rate.tobytes() == other.rate.tobytes()
+
+    @pytest.mark.parametrize("history", [False, True])
+    def test_controlled_steps(self, tmp_path, history):
+        """The control goes on as well, and the sizes of all steps are known at the end."""
+        path, options = tmp_path / "run", {**OPTIONS, "step_control": StepControl(1e-4), "history": history}
+        whole = stfem.solve(PROBLEM, **options, stepper=Stumbling())
+        with pytest.raises(stfem.InterruptedRunError):
+            stfem.solve(PROBLEM, **options, stepper=Stumbling(0.155, interrupt), checkpoint=path)
+        for _ in range(2):
+            found = stfem.solve(PROBLEM, **options, stepper=Stumbling(), checkpoint=path)
+            assert found.values.tobytes() == whole.values.tobytes()
+            assert found.sizes.tobytes() == whole.sizes.tobytes()
+            assert [node.time for node in found.stored or ()] == [node.time for node in whole.stored or ()]
+        assert stfem.estimate(found, stfem.SplitEstimator()).bound > 0.0
+        with pytest.raises(
+            ValueError, match=r"another run: step control\[0\].tol: expected 0.0001, got 0.0002"
+        ):
+            stfem.solve(
+                PROBLEM, **options | {"step_control": StepControl(2e-4)}, stepper=Stumbling(), checkpoint=path
+            )
 
     def test_estimate_of_it(self, tmp_path, monkeypatch, whole):
         solution = stfem.solve(PROBLEM, **OPTIONS, checkpoint=tmp_path / "run", every=0.0)

@@ -23,7 +23,13 @@ from stfem.problems import (
 )
 from stfem.reconstruction import SiacFilteredGradient, TwoStage, TwoStageMixed, VertexPatches
 from stfem.reconstruction.unstructured import MeshNode
-from stfem.timestepping import ARK548L2SA, RADAU5, ImplicitExplicitRungeKutta, ImplicitRungeKutta
+from stfem.timestepping import (
+    ARK548L2SA,
+    RADAU5,
+    ImplicitExplicitRungeKutta,
+    ImplicitRungeKutta,
+    StepControl,
+)
 
 
 def forced_burgers():
@@ -32,6 +38,18 @@ def forced_burgers():
     source = Trigonometric([[1]], [2.0], [0.2])
     equation = stfem.equations.Burgers(1, 0.05)
     return stfem.Problem(equation, stfem.Torus((1.0,)), initial, 0.3, source=source)
+
+
+def pulsed():
+    """A source that jumps in time: steps are rejected there."""
+    equation = stfem.equations.AdvectionDiffusion((1.0,), 1e-2)
+
+    def source(x, t):
+        return np.where(t < 0.1, 1.0, 2.0) * np.sin(2 * np.pi * x[0])
+
+    return stfem.Problem(
+        equation, stfem.Torus((1.0,)), Trigonometric([[1]], [0.0], [0.3]), 0.2, source=source
+    )
 
 
 def by_functions():
@@ -90,6 +108,32 @@ CASES = {
     "IMEX": (
         linear_advection_diffusion(dim=2, eps=0.1, final_time=0.1),
         {"cells": 6, "degree": 2, "stepper": ImplicitExplicitRungeKutta(ARK548L2SA), "dt": 0.01},
+    ),
+    "controlled": (
+        viscous_burgers(dim=1, eps=1e-2, final_time=0.2),
+        {"cells": 12, "degree": 2, "step_control": StepControl(1e-6)},
+    ),
+    "controlled, fixed spacing": (
+        viscous_burgers(dim=1, eps=1e-2, final_time=0.1),
+        {
+            "cells": 8,
+            "degree": 1,
+            "step_control": StepControl(1e-5),
+            "estimator": SplitEstimator(spacing=1),
+        },
+    ),
+    "controlled, jump": (
+        pulsed(),
+        {"cells": 8, "degree": 1, "step_control": StepControl(1e-3)},
+    ),
+    "controlled, Radau": (
+        transient_wave(2, 0.1, 0.2),
+        {
+            "cells": 4,
+            "degree": 1,
+            "stepper": ImplicitRungeKutta(RADAU5),
+            "step_control": StepControl(1e-4),
+        },
     ),
     "fixed spacing": (
         linear_advection_diffusion(dim=1, eps=1e-3, final_time=0.2),

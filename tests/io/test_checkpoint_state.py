@@ -13,7 +13,7 @@ import stfem
 from stfem.reconstruction import Stencils
 from stfem.resumable import Resumable
 from stfem.running import Interruption, Recorder
-from stfem.solving import _prepare, chosen_estimator
+from stfem.solving import _prepare, _run, chosen_estimator
 
 #: What changes and is made again from the rest: class, attribute, and why it is the same then.
 CACHES = {
@@ -98,13 +98,10 @@ def learnt(problem, options):
     options = dict(options)
     estimator = chosen_estimator(options.pop("estimator", None), problem)
     rule = getattr(estimator, "reconstruction", True)
-    arguments = {"cells": None, "dt": None, "cfl": None, "stepper": None, **options}
-    names = ("cells", "degree", "dt", "cfl", "stepper")
-    flux = stfem.fluxes.flux_rusanov
-    solution = _prepare(problem, *(arguments[name] for name in names), flux, None, rule)
-    run = estimator.begin(
-        solution.semidiscretization, iter(Recorder(solution, False, Interruption())), solution.stepper.order
-    )
+    arguments = dict.fromkeys(("cells", "degree", "dt", "cfl", "stepper", "step_control")) | options
+    solution = _prepare(problem, *arguments.values(), stfem.fluxes.flux_rusanov, None, rule)
+    nodes = iter(Recorder(_run(solution, arguments["step_control"], rule), False, Interruption()))
+    run = estimator.begin(solution.semidiscretization, nodes, solution.stepper.order)
     found, before = set(), None
     while run.advance():
         now = {}
@@ -119,7 +116,17 @@ def learnt(problem, options):
 
 @pytest.mark.parametrize(
     "name",
-    ["linear 2D", "Burgers 1D", "forced Burgers", "shallow water", "paper", "switching", "front", "layer"],
+    [
+        "linear 2D",
+        "Burgers 1D",
+        "forced Burgers",
+        "shallow water",
+        "paper",
+        "controlled",
+        "switching",
+        "front",
+        "layer",
+    ],
 )
 def test_all_that_changes_is_saved(name):
     changed = {(kind, entry) for kind, entry in learnt(*CASES[name]) if not belongs_to_a_slab(kind)}
