@@ -462,7 +462,10 @@ class TestSolve:
     @pytest.mark.parametrize("history", [False, True])
     def test_controlled_steps(self, tmp_path, history):
         """The control goes on as well, and the sizes of all steps are known at the end."""
-        path, options = tmp_path / "run", {**OPTIONS, "step_control": StepControl(1e-4), "history": history}
+        path, options = (
+            tmp_path / "run",
+            {**OPTIONS, "dt": 0.05, "step_control": StepControl(1e-4), "history": history},
+        )
         whole = stfem.solve(PROBLEM, **options, stepper=Stumbling())
         with pytest.raises(stfem.InterruptedRunError):
             stfem.solve(PROBLEM, **options, stepper=Stumbling(0.155, interrupt), checkpoint=path)
