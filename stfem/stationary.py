@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
 from stfem.estimators import Estimate, MeshEstimator, stationary_estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
+from stfem.meshes.arrays import mesh_arrays
 from stfem.problems import Problem, StationaryProblem
 from stfem.semidiscretization import (
     Factorisation,
@@ -19,7 +21,7 @@ from stfem.semidiscretization import (
 from stfem.spaces.mesh_field import MeshField
 from stfem.spaces.stencil import Array
 
-__all__ = ["StationarySolution", "solve_stationary"]
+__all__ = ["StationaryCertificate", "StationarySolution", "solve_stationary"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,12 @@ class StationarySolution:
         """Σ_k cos(k) U_k: a number by which an estimate knows its solution again."""
         return float(np.cos(np.arange(self.values.size)) @ self.values.ravel())
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What an estimate keeps of its solution: the signature and the mesh."""
+        mesh = mesh_arrays(self.semidiscretization.mesh.source)
+        return {"signature": self.signature, "mesh": mesh}
+
     def __call__(self, x: Array) -> Array:
         """u_h(x) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.
 
@@ -78,13 +86,31 @@ class StationarySolution:
         result = stationary_estimate(
             chosen, self.problem, self.semidiscretization, self.values, self.residual
         )
-        return replace(result, facts={**result.facts, "signature": self.signature})
+        return replace(result, facts={**result.facts, **self.facts})
 
     def __repr__(self) -> str:
         semi = self.semidiscretization
         return (
             f"StationarySolution(cells={semi.mesh.size}, degree={semi.degree}, residual={self.residual:.1e})"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class StationaryCertificate(Estimate):
+    """An estimate together with the stationary solution it is about.
+
+    Attributes
+    ----------
+    solution
+        The numerical solution; all other attributes are those of `Estimate`.
+    """
+
+    solution: StationarySolution
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate alone."""
+        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
 
 
 def solve_stationary(

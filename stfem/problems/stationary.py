@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +108,12 @@ class StationaryProblem:
                     f"{name}: expected data that do not depend on time for a stationary problem, got a "
                     f"change by {change:.3g} between t = {_TIMES[0]:g} and {_TIMES[-1]:g}"
                 )
+
+    def on(self, domain: Domain) -> StationaryProblem:
+        """The same problem on another mesh of its domain, such as `stfem.adaptivity.refine` makes one."""
+        result = copy(self)
+        object.__setattr__(result, "domain", domain)
+        return result
 
     def in_time(self, final_time: float, initial: object = 0.0) -> Problem:
         """The problem in time that has u as its state of rest, from u_0 up to T."""
