@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from stfem.estimators import Estimate, MeshEstimator, stationary_estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.arrays import mesh_arrays
 from stfem.problems import Problem, StationaryProblem
+from stfem.reconstruction import AnyRule, reconstructor
 from stfem.semidiscretization import (
     Factorisation,
     LinearSolver,
@@ -22,6 +25,9 @@ from stfem.spaces.mesh_field import MeshField
 from stfem.spaces.stencil import Array
 
 __all__ = ["StationaryCertificate", "StationarySolution", "solve_stationary"]
+
+#: Relative difference in L² of two solutions that round-off on two machines may explain.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +65,16 @@ class StationarySolution:
         return float(np.cos(np.arange(self.values.size)) @ self.values.ravel())
 
     @property
+    def time(self) -> float:
+        """0: nothing depends on it, but for files and pictures it takes the place of that of a `Solution`."""
+        return 0.0
+
+    def has_signature(self, given: float) -> bool:
+        """Whether a number is the signature of this solution, up to round-off."""
+        tolerance = _ROUNDING * float(np.linalg.norm(self.values)) * self.values.size**0.5
+        return bool(abs(given - self.signature) <= tolerance)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What an estimate keeps of its solution: the signature and the mesh."""
         mesh = mesh_arrays(self.semidiscretization.mesh.source)
@@ -75,6 +91,41 @@ class StationarySolution:
     def field(self) -> MeshField:
         """u_h as a piecewise polynomial on its cells."""
         return MeshField(self.semidiscretization.space, self.values)
+
+    def reconstruct(self, reconstruction: AnyRule | None = None) -> MeshField:
+        """û, the continuous function that the bounds of an estimate are about (T5).
+
+        Layers that an estimator adds at ``lifted`` boundaries are not in it.
+
+        Parameters
+        ----------
+        reconstruction
+            That of the estimator, `VertexPatches()` by default; a search for a tolerance has its own, see
+            `stfem.adaptivity.sharp_estimator`.
+
+        Raises
+        ------
+        TypeError, UnsupportedDomainError
+            For what is no reconstruction, and for one that belongs to the torus.
+        """
+        made = reconstructor(self.semidiscretization, reconstruction, resting=True)
+        return cast(MeshField, made(self.time, self.values))
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        points: int | None = None,
+        *,
+        reconstruction: AnyRule | None = None,
+        slices: Sequence[tuple[int, float]] | None = None,
+    ) -> Any:
+        """u_h cell by cell, jumps shown, and with a reconstruction û too: all is as in `plot_solution`.
+
+        Returns the figure and writes it where a path is given.
+        """
+        from stfem.plotting import plot_solution
+
+        return plot_solution(self, path, points, reconstruction=reconstruction, slices=slices)
 
     def estimate(self, estimator: object = None) -> Estimate:
         """Bounds of the error, see `stfem.estimate`."""
