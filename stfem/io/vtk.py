@@ -157,10 +157,7 @@ def write_vtk_series(
         Where meshio is not installed.
     """
     _meshio()  # asked for before the run, not after it
-    if isinstance(solution, StationarySolution):
-        raise TypeError(
-            "solution: expected one in time, got a stationary one; write_vtk writes its only state"
-        )
+    _check_in_time(solution)
     target = _target(path, ".pvd")
     cells = SolutionCells(solution, estimate, reconstruction, names, degree)
     chosen = _chosen_steps(solution, every, times)

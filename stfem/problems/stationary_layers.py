@@ -13,12 +13,12 @@ from stfem.data.base import Array
 from stfem.equations import AdvectionDiffusion
 from stfem.problems.arguments import checked_eps, checked_number
 from stfem.problems.bounded import Domain
-from stfem.problems.conditions import Dirichlet
+from stfem.problems.conditions import Dirichlet, Neumann, Outflow
 from stfem.problems.manufactured import on_unit_cube
 from stfem.problems.shapes import l_shape, mesh_around_disc
 from stfem.problems.stationary import StationaryProblem
 
-__all__ = ["hemker_cylinder", "interior_layer", "rotating_corner", "stationary_layer"]
+__all__ = ["hemker_channel", "hemker_cylinder", "interior_layer", "rotating_corner", "stationary_layer"]
 
 #: Smallest ε of Hemker's problem: its series loses e^{1/ε} in digits.
 _HEMKER = 1.0 / 16.0
@@ -273,3 +273,32 @@ def hemker_cylinder(eps: float = 0.1, cells: int = 8, mesh: Any = None) -> Stati
     domain = Domain(mesh_around_disc(cells) if mesh is None else mesh, Dirichlet(exact))
     equation = AdvectionDiffusion((1.0, 0.0), eps)
     return StationaryProblem(equation, domain, exact=exact, exact_gradient=gradient)
+
+
+def hemker_channel(eps: float = 1e-2, cells: int = 2, mesh: Any = None) -> StationaryProblem:
+    """Hemker's problem in a channel: cold inflow, a warm cylinder with its boundary layer and its wake.
+
+    b = (1, 0) on (−3, 9) × (−3, 3) without the unit disc, whose circle is a polygon; u = 1 on the cylinder,
+    u = 0 at the inflow, and no diffusive flux through the other sides. The layer in front of the cylinder has
+    the width ε, those that leave its sides √ε. All data are constant. The exact solution is not known.
+
+    Parameters
+    ----------
+    eps : float
+        Diffusion parameter ε ≥ 0.
+    cells : int
+        Cells between the cylinder and the side of the square around it; see `mesh_around_disc`.
+    mesh : skfem.Mesh, optional
+        Another mesh, with the boundaries ``left``, ``right``, ``bottom``, ``top`` and ``cylinder``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
+    """
+    eps = checked_eps(eps)
+    still = Neumann(0.0)
+    sides = {"left": Dirichlet(0.0), "right": Outflow(), "bottom": still, "top": still}
+    covered = mesh_around_disc(cells, named=True) if mesh is None else mesh
+    domain = Domain(covered, {**sides, "cylinder": Dirichlet(1.0)})
+    return StationaryProblem(AdvectionDiffusion((1.0, 0.0), eps), domain)
