@@ -2,9 +2,9 @@ r"""
 A tolerance without time
 ========================
 
-A layer inside the domain and one at its boundary: cells are needed there, and hardly anywhere else. The loop
-solves, estimates, marks the cells with the largest indicators and bisects them, until the *bound* of the error
-is at most a tolerance. Each mesh on the way has a bound of its own.
+A layer inside the domain, or one at its boundary: cells are needed there, and hardly anywhere else. The loop
+solves, estimates, marks the cells with the largest indicators and bisects them, until the *bound* of the
+error is at most a tolerance. Each mesh on the way has a bound of its own.
 """
 
 from functools import partial
@@ -33,9 +33,9 @@ assert result.error <= result.bound <= 5e-3
 assert all(attempt.certificate.error <= attempt.bound for attempt in attempts)
 
 # %%
-# ``unproved=True``: the values on the boundary are functions, which are interpolated, so that the bound is not
-# proved to the last digit. The callback kept all certificates, to compare them with meshes that are refined
-# everywhere.
+# ``unproved=True``: the values on the boundary are functions, which are interpolated, so that the bound is
+# not proved to the last digit. The callback kept all certificates, to compare them with meshes that are
+# refined everywhere.
 
 uniform = []
 try:
@@ -71,7 +71,7 @@ figure = plotting.plot_indicators(result)
 
 # %%
 # Hemker's cylinder in a channel: 1 on the cylinder, 0 at the inflow. All data are constant and the bound is
-# guaranteed. What the flow carries away from the cylinder is held by nothing but the time that it takes to leave.
+# guaranteed. Nothing reacts: errors are held by the time alone that the flow takes to leave.
 
 channel = stfem.certify(hemker_channel(2e-2, cells=1), tol=1.0, degree=2)
 print(channel)
