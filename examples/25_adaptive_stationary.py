@@ -44,7 +44,7 @@ try:
         tol=5e-3,
         degree=2,
         unproved=True,
-        max_dofs=13_000,
+        max_dofs=6_200,
         marking=partial(mark_dorfler, theta=1.0),
         callback=uniform.append,
     )
