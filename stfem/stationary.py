@@ -127,6 +127,40 @@ class StationarySolution:
 
         return plot_solution(self, path, points, reconstruction=reconstruction, slices=slices)
 
+    def save(self, path: str | Path) -> Path:
+        """Write the solution and how it was computed, for `load`; its name ends in .npz.
+
+        All is as for `Solution.save`.
+        """
+        from stfem.io import save_stationary
+
+        return save_stationary(self, path)
+
+    @staticmethod
+    def load(
+        path: str | Path,
+        problem: StationaryProblem | None = None,
+        *,
+        flux: ConvectiveFlux | None = None,
+        penalty: InteriorPenalty | None = None,
+    ) -> StationarySolution:
+        """Read a solution that `save` has written: the same numbers, bit for bit.
+
+        Parameters
+        ----------
+        path, problem, flux, penalty
+            As for `Solution.load`: a problem that is made of functions is needed again. Its mesh is that of
+            the file, such as the last one of a search.
+
+        Raises
+        ------
+        ValueError, OSError
+            As `Solution.load`.
+        """
+        from stfem.io import load_stationary
+
+        return load_stationary(path, problem, flux=flux, penalty=penalty)
+
     def estimate(self, estimator: object = None) -> Estimate:
         """Bounds of the error, see `stfem.estimate`."""
         chosen = MeshEstimator() if estimator is None else estimator

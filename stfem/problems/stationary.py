@@ -16,6 +16,7 @@ from stfem.problems.arguments import LARGEST, checked_number
 from stfem.problems.bounded import Box, Domain
 from stfem.problems.conditions import Condition
 from stfem.problems.domain import Region, UnsupportedDomainError
+from stfem.problems.exact import ExactData
 from stfem.problems.problem import Field, Problem
 
 __all__ = ["StationaryProblem"]
@@ -124,7 +125,7 @@ def _timed(given: object, name: str) -> object:
     """f(x) as f(x, t); other data as they are."""
     if isinstance(given, (tuple, list)):
         return [_timed(entry, name) for entry in given]
-    if isinstance(given, Data) or not callable(given):
+    if isinstance(given, (Data, ExactData)) or not callable(given):
         return given
     check_arguments(given, name, "x")
     function = given

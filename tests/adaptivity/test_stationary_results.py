@@ -6,8 +6,11 @@ import pytest
 import skfem
 
 import stfem
-from stfem import Estimate, MeshEstimator
-from stfem.io import write_vtk, write_vtk_series
+from stfem import Box, Dirichlet, Estimate, MeshEstimator, StationaryProblem, StationarySolution
+from stfem.data import Trigonometric
+from stfem.equations import AdvectionDiffusion
+from stfem.fluxes import flux_upwind
+from stfem.io import container, write_vtk, write_vtk_series
 from stfem.plotting import plot_indicators, plot_mesh, plot_solution
 from stfem.problems import interior_layer
 from stfem.reconstruction import Siac, TwoStageMixed
@@ -75,3 +78,60 @@ def test_files_for_paraview(found, tmp_path):
         write_vtk(tmp_path / "other.vtu", other, found)
     with pytest.raises(TypeError, match="expected one in time, got a StationarySolution"):
         write_vtk_series(tmp_path / "layer.pvd", found.solution)
+
+
+CONSTANT = StationaryProblem(
+    AdvectionDiffusion((1.0, 0.5), 1e-2, 1.0), Box((0.0, 0.0), (1.0, 1.0), Dirichlet(0.0)), source=1.0
+)
+SMOOTH = StationaryProblem(
+    AdvectionDiffusion((0.0,), 1.0),
+    Box(-0.5 * np.pi, 0.5 * np.pi, Dirichlet(0.0)),
+    source=Trigonometric([[1.0]], [0.0], [1.0]),
+    exact=Trigonometric([[1.0]], [0.0], [1.0]),
+)
+
+
+def assert_the_same(again, solution):
+    assert isinstance(again, StationarySolution)
+    assert np.array_equal(again.values, solution.values)
+    assert (again.residual, again.iterations) == (solution.residual, solution.iterations)
+    assert stfem.estimate(again).bound == stfem.estimate(solution).bound
+
+
+@pytest.mark.parametrize("problem", [CONSTANT, SMOOTH], ids=["constant", "modes"])
+def test_solutions_are_read_again(problem, tmp_path):
+    solution = stfem.solve_stationary(problem, cells=3, degree=2)
+    again = StationarySolution.load(solution.save(tmp_path / "box.npz"))
+    assert_the_same(again, solution)
+    assert stfem.estimate(again).error == stfem.estimate(solution).error
+    refined = stfem.certify(problem, tol=3e-2, degree=1, cells=2, unproved=True).solution
+    assert_the_same(StationarySolution.load(refined.save(tmp_path / "refined.npz")), refined)
+
+
+def test_functions_have_to_be_given_again_but_no_mesh(found, tmp_path):
+    path = found.solution.save(tmp_path / "layer.npz")
+    with pytest.raises(ValueError, match=r"expected load\(path, problem=…\)"):
+        StationarySolution.load(path)
+    assert_the_same(StationarySolution.load(path, interior_layer(1e-2)), found.solution)
+    with pytest.raises(ValueError, match="computed with something else: problem"):
+        StationarySolution.load(path, interior_layer(2e-2))
+    with pytest.raises(ValueError, match="computed with something else: flux"):
+        StationarySolution.load(path, interior_layer(1e-2), flux=flux_upwind)
+    with pytest.raises(TypeError, match="problem: expected a StationaryProblem"):
+        StationarySolution.load(path, 3)
+    with pytest.raises(ValueError, match="expected a saved solution, got a saved stationary solution"):
+        stfem.Solution.load(path)
+
+
+def test_files_that_are_damaged(found, tmp_path):
+    path = found.solution.save(tmp_path / "layer.npz")
+    content = container.read(path, "stationary solution")
+    wrong = {
+        "shape": {"values": found.solution.values[:, :, 1:]},
+        "finite coefficients": {"values": np.full_like(found.solution.values, np.nan)},
+        "entries": {"more": 1},
+    }
+    for match, changes in wrong.items():
+        container.write(path, "stationary solution", content | changes)
+        with pytest.raises(ValueError, match=match):
+            StationarySolution.load(path, interior_layer(1e-2))
