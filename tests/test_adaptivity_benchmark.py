@@ -55,7 +55,7 @@ def layer(meshes, order, bound=1.0, **changes):
         "degree": 1,
         "meshes": meshes,
         "dofs": dofs,
-        "smallest": [1e-4] * 6,
+        "size": [1e-4] * 6,
         "seconds": [0.1 * n for n in dofs],
         "bound": bounds,
         "bound_energy": bounds,
@@ -70,7 +70,7 @@ def test_slopes_and_savings_of_layers(benchmark):
     own = benchmark.stationary
     adaptive, uniform = layer("adaptive", 1.0), layer("uniform", 0.5, bound=2.0)
     assert own.slope(adaptive, "bound") == pytest.approx(-1.0)
-    assert own.slope(adaptive | {"smallest": [0.1] * 6}, "bound") is None  # not resolved
+    assert own.slope(adaptive | {"size": [0.1] * 6}, "bound") is None  # not resolved
     assert own.slope(adaptive, "error_energy") is None
     # bound 2/√32 where the uniform one ends: reached at 100 √32/2 unknowns
     assert own.saving(adaptive, uniform) == pytest.approx(3200.0 / (50.0 * 32.0**0.5))

@@ -129,6 +129,24 @@ def test_orders_in_unknowns_and_fewer_of_them_than_without_adaptivity(degree):
     assert enough < 0.35 * uniform.dofs.max()
 
 
+def test_bounds_keep_their_digits_in_tiny_cells():
+    """At a singularity cells of 1e-9 are refined: what divergences weigh there must not drown fluxes (T5.2)."""
+    watch = Watch()
+    with pytest.raises(ToleranceError):
+        stfem.certify(
+            interior_layer(1e-2, mesh=triangles()),
+            tol=1e-9,
+            degree=2,
+            unproved=True,
+            max_dofs=6000,
+            callback=watch,
+        )
+    smallest = [a.certificate.solution.semidiscretization.mesh.cell_diameters.min() for a in watch.attempts]
+    assert smallest[-1] < 2e-8
+    bounds = watch.column("bound_energy")
+    assert bounds[-1] < 1.1 * bounds.min()
+
+
 def test_cells_are_refined_where_the_layer_is():
     result = stfem.certify(circular_layer(1e-4, mesh=triangles()), tol=0.2, degree=1, unproved=True)
     mesh = result.solution.semidiscretization.mesh
