@@ -93,7 +93,7 @@ class Layers:
         return {
             "limits (degree, adaptive, uniform)": self.limits,
             "problems": {name: {"title": CASES[name].title, "eps": CASES[name].eps} for name in self.names},
-            "slopes": f"{RESOLVED:g} of the cells as small as the layer, unknowns at least {LAST:g} of the last",
+            "slopes": f"{RESOLVED:g} of the cells as small as the layer, at least {LAST:g} of all unknowns",
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:

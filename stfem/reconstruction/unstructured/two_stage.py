@@ -25,8 +25,8 @@ _MEMORY = 5.0
 #: Layers of cells at a lifted side where u_h, which the boundary condition pulls there, is forgotten: the
 #: pull falls by (q + 1)² ε/(bh), a tenth where the layer is unresolved, from one to the next.
 _FORGOTTEN_LAYERS = 4
-#: Largest T_K λ_min(D)/h_K² of the mixed system, the ratio of what divergences and fluxes weigh in it: half of
-#: all digits. Bounds are the same from 1e6 to 1e10.
+#: Largest T_K λ_min(D)/h_K² of the mixed system, the ratio of what divergences and fluxes weigh in it: half
+#: of all digits. Bounds are the same from 1e6 to 1e10.
 _LARGEST_RATIO = 1e8
 #: Order of the quadrature beyond twice the degree, for sources that are no polynomials.
 _DATA_ORDER = 4
