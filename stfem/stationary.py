@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, stationary_estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.arrays import mesh_arrays
@@ -198,6 +199,7 @@ class StationaryCertificate(Estimate):
         return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
 
 
+@deterministic
 def solve_stationary(
     problem: StationaryProblem,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from tabulate import tabulate
 
@@ -140,3 +140,6 @@ class ToleranceError(RuntimeError):
     def __init__(self, search: AnySearch, certificate: Estimate | None) -> None:
         self.search, self.certificate = search, certificate
         super().__init__(f"tol: expected a bound of at most {search.tol:g}, got {search.reached}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.search, self.certificate)

@@ -21,6 +21,7 @@ from stfem.adaptivity.stationary_search import (
     StationarySearch,
     StationaryToleranceCertificate,
 )
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.problems import Domain, StationaryProblem
 from stfem.reconstruction.unstructured import TwoStage, TwoStageMixed
@@ -60,6 +61,7 @@ def sharp_estimator(problem: StationaryProblem) -> MeshEstimator:
     return MeshEstimator((TwoStageMixed() if diffuses else TwoStage(),))
 
 
+@deterministic
 def certify_stationary(
     problem: StationaryProblem,
     *,

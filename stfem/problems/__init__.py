@@ -16,6 +16,7 @@ from stfem.problems.bounded_waves import (
     variable_coefficients,
 )
 from stfem.problems.catalogue import BOUNDED, CATALOGUE, STATIONARY
+from stfem.problems.channel import hemker_channel
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Robin, TotalFlux
 from stfem.problems.domain import Region, Torus, UnsupportedDomainError
@@ -26,7 +27,6 @@ from stfem.problems.nonlinear import viscous_burgers
 from stfem.problems.problem import Problem
 from stfem.problems.stationary import StationaryProblem
 from stfem.problems.stationary_layers import (
-    hemker_channel,
     hemker_cylinder,
     interior_layer,
     rotating_corner,

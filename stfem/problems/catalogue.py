@@ -18,6 +18,7 @@ from stfem.problems.bounded_waves import (
     transient_wave,
     variable_coefficients,
 )
+from stfem.problems.channel import hemker_channel
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
 from stfem.problems.manufactured_layers import circular_layer, stationary_corner
@@ -25,7 +26,6 @@ from stfem.problems.nonlinear import viscous_burgers
 from stfem.problems.problem import Problem
 from stfem.problems.stationary import StationaryProblem
 from stfem.problems.stationary_layers import (
-    hemker_channel,
     hemker_cylinder,
     interior_layer,
     rotating_corner,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from stfem.equations import AdvectionDiffusion
 from stfem.problems.arguments import checked_eps, checked_number
 from stfem.problems.bounded_layers import layered
 from stfem.problems.conditions import Dirichlet
+from stfem.problems.families import family
 from stfem.problems.manufactured import on_unit_cube
 from stfem.problems.stationary import StationaryProblem
 
 __all__ = ["circular_layer", "stationary_corner"]
 
+#: Flow and reaction of the circular layer.
+_ACROSS, _REACTION = (2.0, 3.0), 2.0
 _SIDES = ("left", "right", "bottom", "top")
 
 
@@ -43,7 +47,44 @@ def circular_layer(eps: float = 1e-4, radius: float = 0.25, mesh: Any = None) ->
     """
     eps = checked_number("eps", eps, "a diffusion", 1e-12)
     radius = checked_number("radius", radius, "a radius", 0.0, 0.5)
-    b, c, steep = np.array([2.0, 3.0]), 2.0, 2.0 / math.sqrt(eps)
+    source, exact, gradient = _circular_layer(eps, radius)
+    equation = AdvectionDiffusion(_ACROSS, eps, _REACTION)
+    domain = on_unit_cube(2, dict.fromkeys(_SIDES, Dirichlet(0.0)), mesh)
+    return StationaryProblem(equation, domain, source, exact, gradient)
+
+
+def stationary_corner(eps: float = 1e-2, reaction: float = 0.0, mesh: Any = None) -> StationaryProblem:
+    """Exponential layers of width ε at two outflow sides and their corner, b = (1, 1).
+
+        u = X(x) X(y),   X(s) = s − (e^{s/ε} − 1) / (e^{1/ε} − 1) on (0, 1)²
+
+    The source is g = X(x) + X(y) + cX(x)X(y), as X' − εX'' = 1; u = 0 on the boundary.
+
+    Parameters
+    ----------
+    eps : float
+        Diffusion parameter ε ≥ 0.
+    reaction : float
+        c ≥ 0, 1/time.
+    mesh : skfem.Mesh, optional
+        Mesh of the unit square with the boundaries ``left``, ``right``, ``bottom``, ``top``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
+    """
+    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 0.0)
+    source, exact, gradient = _stationary_corner(eps, c)
+    domain = on_unit_cube(2, dict.fromkeys(_SIDES, Dirichlet(0.0)), mesh)
+    equation = AdvectionDiffusion((1.0, 1.0), eps, c)
+    return StationaryProblem(equation, domain, source, exact, gradient)
+
+
+@family
+def _circular_layer(eps: float, radius: float) -> tuple[Callable[..., Array], ...]:
+    """g, u and ∇u of `circular_layer`."""
+    b, c, steep = np.array(_ACROSS), _REACTION, 2.0 / math.sqrt(eps)
 
     def factors(x: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
         """p = 16 x(1 − x)y(1 − y), ∇p, Δp, w = ½ + arctan(2s)/π, ∇w, Δw."""
@@ -73,33 +114,12 @@ def circular_layer(eps: float = 1e-4, radius: float = 0.25, mesh: Any = None) ->
         laplacian = p_laplacian * w + 2.0 * (p_slopes * w_slopes).sum(axis=0) + p * w_laplacian
         return np.asarray(np.tensordot(b, slopes, 1) + c * p * w - eps * laplacian)
 
-    equation = AdvectionDiffusion(tuple(b), eps, c)
-    domain = on_unit_cube(2, dict.fromkeys(_SIDES, Dirichlet(0.0)), mesh)
-    return StationaryProblem(equation, domain, source, exact, exact_gradient)
+    return source, exact, exact_gradient
 
 
-def stationary_corner(eps: float = 1e-2, reaction: float = 0.0, mesh: Any = None) -> StationaryProblem:
-    """Exponential layers of width ε at two outflow sides and their corner, b = (1, 1).
-
-        u = X(x) X(y),   X(s) = s − (e^{s/ε} − 1) / (e^{1/ε} − 1) on (0, 1)²
-
-    The source is g = X(x) + X(y) + cX(x)X(y), as X' − εX'' = 1; u = 0 on the boundary.
-
-    Parameters
-    ----------
-    eps : float
-        Diffusion parameter ε ≥ 0.
-    reaction : float
-        c ≥ 0, 1/time.
-    mesh : skfem.Mesh, optional
-        Mesh of the unit square with the boundaries ``left``, ``right``, ``bottom``, ``top``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For arguments out of range or of another type.
-    """
-    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 0.0)
+@family
+def _stationary_corner(eps: float, c: float) -> tuple[Callable[..., Array], ...]:
+    """g, u and ∇u of `stationary_corner`."""
 
     def exact(x: Array) -> Array:
         return np.asarray(layered(x[0], eps)[0] * layered(x[1], eps)[0])
@@ -112,6 +132,4 @@ def stationary_corner(eps: float = 1e-2, reaction: float = 0.0, mesh: Any = None
         u, v = layered(x[0], eps)[0], layered(x[1], eps)[0]
         return np.asarray(u + v + c * u * v)
 
-    domain = on_unit_cube(2, dict.fromkeys(_SIDES, Dirichlet(0.0)), mesh)
-    equation = AdvectionDiffusion((1.0, 1.0), eps, c)
-    return StationaryProblem(equation, domain, source, exact, gradient)
+    return source, exact, gradient

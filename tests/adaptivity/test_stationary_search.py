@@ -1,6 +1,7 @@
 """Problems without time: certificates, and meshes that are refined until a tolerance is met."""
 
 import math
+import pickle
 from functools import partial
 
 import numpy as np
@@ -218,6 +219,9 @@ def test_too_many_unknowns():
     assert best.search is not None
     assert max(attempt.dofs for attempt in search.attempts) <= 200
     assert f"got {best.bound:.3g} with {best.solution.semidiscretization.mesh.size} cells" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert again.certificate.bound == best.bound
     assert failed(heated(2), "got none: the next mesh has 96", max_dofs=50).certificate is None
 
 
