@@ -20,7 +20,7 @@ from stfem.reconstruction import Reconstruction
 from stfem.semidiscretization import EquationProjection, LinearSolver
 from stfem.solving import Certificate, Estimator
 from stfem.stationary import StationaryCertificate
-from stfem.timestepping import Stepper
+from stfem.timestepping import StepControl, Stepper
 
 __all__ = ["certify"]
 
@@ -53,6 +53,7 @@ def certify(
     estimator: Estimator | None = ...,
     dt: float | None = ...,
     cfl: float | None = ...,
+    step_control: StepControl | None = ...,
     stepper: Stepper | None = ...,
     flux: ConvectiveFlux = ...,
     penalty: InteriorPenalty | None = ...,
@@ -111,6 +112,7 @@ def certify(
     solver: LinearSolver | None = None,
     dt: float | None = None,
     cfl: float | None = None,
+    step_control: StepControl | None = None,
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
@@ -130,8 +132,8 @@ def certify(
 
     Parameters
     ----------
-    cells, degree, dt, cfl
-        The grid and the time step. Not together with ``tol``.
+    cells, degree, dt, cfl, step_control
+        The grid and the time steps. Not together with ``tol``.
     tol
         What the bound is to be at most (the unit of the norm).
     norm
@@ -176,7 +178,7 @@ def certify(
         return certify_without_time(
             problem,
             tol,
-            {"dt": dt, "cfl": cfl, "stepper": stepper},
+            {"dt": dt, "cfl": cfl, "step_control": step_control, "stepper": stepper},
             degree=degree,
             cells=cells,
             estimator=estimator,
@@ -193,7 +195,7 @@ def certify(
         "penalty": penalty,
         "initial_correction": initial_correction,
     }
-    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl}
+    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
     if tol is None:
         _check_alone(limits, "degree", "tol")
         if degree is None:
@@ -204,6 +206,7 @@ def certify(
             degree=degree,
             dt=dt,
             cfl=cfl,
+            step_control=step_control,
             estimator=estimator,
             progress=progress,
             **scheme,
