@@ -15,7 +15,7 @@ from random_problems import MAX_STEPS, WORK, Array, Case, Waves, fitted, random_
 
 from stfem import Problem, Siac, Torus, equations
 from stfem.data import Approximated, Trigonometric
-from stfem.problems.manufactured import power_series
+from stfem.problems.manufactured import power_series, pruned
 
 NONLINEAR = {"Burgers": 0.25, "polynomial": 0.25, "p-system": 0.25, "shallow water": 0.25}
 SYSTEMS = ("p-system", "shallow water")
@@ -35,6 +35,11 @@ class Product:
     def highest(self) -> float:
         """Largest wave number in any direction."""
         return self.first.highest + self.second.highest
+
+    @property
+    def fastest(self) -> float:
+        """Largest frequency."""
+        return self.first.fastest + self.second.fastest
 
     def __call__(self, axes: Sequence[Array], times: Array, direction: int | None = None) -> Array:
         a, b = (field(axes, times) for field in (self.first, self.second))
@@ -119,8 +124,13 @@ def scalar_law(
     return equation, (u,), (source,)
 
 
-def p_system(tau: Waves, velocity: Sequence[Waves], size: float, matrix: Array, full: bool):  # type: ignore[no-untyped-def]
-    """Equation, solution as data, its source and the solution itself; `size` is that of τ − 1."""
+def p_system(  # type: ignore[no-untyped-def]
+    tau: Waves, velocity: Sequence[Waves], size: float, matrix: Array, full: bool, allowance: float = 0.0
+):
+    """Equation, solution as data, its source and the solution itself.
+
+    `size` is that of τ − 1, `allowance` what the smallest terms of ∇p may add up to that are left out.
+    """
     dim = len(velocity)
     equation = equations.DiffusivePSystem(matrix, dim, 1.0 - size - MARGIN, 1.0 + size + MARGIN, full)
     v = [field.data() for field in velocity]
@@ -130,21 +140,30 @@ def p_system(tau: Waves, velocity: Sequence[Waves], size: float, matrix: Array, 
     source = [first - diffused(s, matrix) if full else first]
     for i in range(dim):
         rest = v[i].time_derivative() - diffused(v[i], matrix)
-        source.append(Approximated(rest + pressure.derivative(i), beyond))
+        slope, dropped = pruned(pressure.derivative(i), allowance)
+        source.append(Approximated(rest + slope, beyond + dropped))
     return equation, (1.0 + s, *v), tuple(source), (tau, *velocity)
 
 
-def gas(equation: equations.BarotropicGas, density: Waves, velocity: Sequence[Waves], size: float):  # type: ignore[no-untyped-def]
-    """Solution as data, its source and the solution itself; `size` is that of ρ − 1."""
+def gas(  # type: ignore[no-untyped-def]
+    equation: equations.BarotropicGas,
+    density: Waves,
+    velocity: Sequence[Waves],
+    size: float,
+    allowance: float = 0.0,
+):
+    """Solution as data, its source and the solution itself; `size` and `allowance` as in `p_system`."""
     dim, matrix = len(velocity), equation.diffusion
     rho, v = density.data(), [field.data() for field in velocity]
     m = [rho * component for component in v]
     pressure, left_out = power_series(rho - 1.0, equation.exponent, size, size * density.highest)
-    pressure, beyond = equation.coefficient * pressure, equation.coefficient * left_out
+    pressure = equation.coefficient * pressure
     flow = reduce(add, [m[i].derivative(i) for i in range(dim)])
     source = [rho.time_derivative() + flow - diffused(rho, matrix)]
     for i in range(dim):
-        rest = m[i].time_derivative() - diffused(m[i], matrix) + pressure.derivative(i)
+        slope, dropped = pruned(pressure.derivative(i), allowance)
+        beyond = equation.coefficient * left_out + dropped
+        rest = m[i].time_derivative() - diffused(m[i], matrix) + slope
         total = reduce(add, [(m[i] * v[j]).derivative(j) for j in range(dim)], rest)
         source.append(Approximated(total, beyond) if beyond > 0.0 else total)
     exact = (density, *(Product(density, component) for component in velocity))

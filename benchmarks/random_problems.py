@@ -53,6 +53,11 @@ class Waves:
         """Largest wave number in any direction."""
         return float(np.abs(self.wavevectors).max(initial=0.0))
 
+    @property
+    def fastest(self) -> float:
+        """Largest frequency or rate."""
+        return float(np.abs(np.append(self.frequencies, self.rates)).max(initial=0.0))
+
     def scaled(self, factor: float) -> Waves:
         """The same times a number."""
         return replace(self, amplitudes=factor * self.amplitudes)
@@ -81,6 +86,13 @@ class Waves:
             product = (product[:, :, None] * wave[:, None]).reshape(len(wave), -1)
         values = (c[:, :, None] * product).transpose(0, 2, 1) @ waves[-1]
         return np.asarray(values.real.reshape(len(times), *(len(x) for x in axes)))
+
+    def at(self, x: Array, t: float, direction: int | None = None) -> Array:
+        """u, or ∂_direction u, at one time and points ``(dim, …)``."""
+        c = self.amplitudes * np.exp(t * (1j * self.frequencies - self.rates))
+        if direction is not None:
+            c = c * 1j * self.wavevectors[:, direction]
+        return np.asarray(np.tensordot(c, np.exp(1j * np.tensordot(self.wavevectors, x, 1)), 1).real)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,8 @@ from stfem.spaces.stencil import Array
 
 #: Gain in the growth exponent of a run that is worth the work, and slabs before it is tried again.
 WORTH, PAUSE = 0.02, 31
+#: kᵀDk below which nothing is gained, and the reciprocal, squared or not, soon leaves the range of numbers.
+VANISHING = 1e-150
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +74,8 @@ def exponents(start: Array, stop: Array, pieces: int, duration: float) -> Array:
 
 
 def definite(matrix: Array) -> bool:
-    """Whether a symmetric matrix is positive definite."""
-    return bool(np.linalg.eigvalsh(matrix)[0] > 0.0)
+    """Whether a symmetric matrix is positive definite, by so much that its inverse is of use."""
+    return bool(np.linalg.eigvalsh(matrix)[0] > VANISHING)
 
 
 class DissipativeGrowth:

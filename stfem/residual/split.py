@@ -73,10 +73,11 @@ class ResidualSplit:
         reconstruction: BoundReconstruction,
         spectral: bool = True,
     ) -> None:
-        self._by_frequency = spectral and definite(semidiscretization.problem.equation.diffusion)
         self.problem = semidiscretization.problem
         self.equation = self.problem.equation
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
+        lowest = 2.0 * np.pi / max(self.grid.lengths)
+        self._by_frequency = spectral and definite(lowest**2 * self.equation.diffusion)
         self.dim, self._field = self.grid.dim, reconstruction.field
         self._unproved: dict[str, None] = {}
         self._known: WeakKeyDictionary[NodeReconstruction, LinearTerms] = WeakKeyDictionary()
