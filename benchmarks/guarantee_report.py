@@ -128,8 +128,8 @@ def text(rows: Rows) -> str:
     parts = [
         f"{len(rows)} cases, {len(violated)} violated, {refused} refused; in {unmeasured} the true error is "
         "no larger than what its evaluation rounds.",
-        f"In {len(vanishing)} with a true error the solution is below {LEAST_SIZE:.0e}, where the bound is what "
-        "squares that vanish may hide; they are in the histogram, not among the worst.",
+        f"In {len(vanishing)} with a true error the solution is below {LEAST_SIZE:.0e}, where the bound is "
+        "what squares that vanish may hide; they are in the histogram, not among the worst.",
         "Shares of all cases: "
         + ", ".join(f"{name} {100.0 * share:.1f} %" for name, share in found.items())
         + ".",

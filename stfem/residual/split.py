@@ -76,8 +76,7 @@ class ResidualSplit:
         self.problem = semidiscretization.problem
         self.equation = self.problem.equation
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
-        lowest = 2.0 * np.pi / max(self.grid.lengths)
-        self._by_frequency = spectral and definite(lowest**2 * self.equation.diffusion)
+        self._by_frequency = spectral and definite(self.equation.diffusion, max(self.grid.lengths))
         self.dim, self._field = self.grid.dim, reconstruction.field
         self._unproved: dict[str, None] = {}
         self._known: WeakKeyDictionary[NodeReconstruction, LinearTerms] = WeakKeyDictionary()
