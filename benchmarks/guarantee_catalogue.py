@@ -48,6 +48,11 @@ class Component:
     highest: float = HIGHEST
     fastest: float = HIGHEST
 
+    @property
+    def reach(self) -> Array:
+        """Largest wave numbers in each direction."""
+        return np.full(self.problem.equation.dim, self.highest)
+
     def __call__(self, axes: Sequence[Array], times: Array, direction: int | None = None) -> Array:
         x = np.stack(np.meshgrid(*axes, indexing="ij"))
         exact, gradient = self.problem.exact, self.problem.exact_gradient

@@ -32,9 +32,14 @@ class Product:
     second: Waves
 
     @property
+    def reach(self) -> Array:
+        """Largest wave numbers in each direction."""
+        return self.first.reach + self.second.reach
+
+    @property
     def highest(self) -> float:
         """Largest wave number in any direction."""
-        return self.first.highest + self.second.highest
+        return float(self.reach.max())
 
     @property
     def fastest(self) -> float:

@@ -29,8 +29,8 @@ class Field(Protocol):
         """u, or ∂_direction u, at the times and the product of one array of coordinates per direction."""
 
     @property
-    def highest(self) -> float:
-        """Largest wave number in any direction."""
+    def reach(self) -> Array:
+        """Largest wave numbers in each direction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +49,14 @@ class Waves:
     amplitudes: NDArray[np.complex128]
 
     @property
+    def reach(self) -> Array:
+        """Largest wave numbers in each direction."""
+        return np.abs(self.wavevectors).max(axis=0)
+
+    @property
     def highest(self) -> float:
         """Largest wave number in any direction."""
-        return float(np.abs(self.wavevectors).max(initial=0.0))
+        return float(self.reach.max())
 
     @property
     def fastest(self) -> float:
@@ -116,9 +121,9 @@ class Case:
         return self.exact if isinstance(self.exact, tuple) else (self.exact,)
 
     @property
-    def highest(self) -> float:
-        """Largest wave number of the exact solution in any direction."""
-        return max(field.highest for field in self.fields)
+    def reach(self) -> Array:
+        """Largest wave numbers of the exact solution in each direction."""
+        return np.max([field.reach for field in self.fields], axis=0)
 
 
 def random_case(seed: int) -> Case:
