@@ -39,9 +39,12 @@ QUICK = range(40)
 
 
 def campaign(store: Store, seeds: Sequence[int], jobs: int, again: Sequence[str] = ()) -> None:
-    """Compute what the store does not have, and once more what was violated or is of the given kinds."""
+    """Compute what the store does not have, and once more what is of the given kinds or was violated."""
     missing = [k for k in seeds if k not in store.rows]
-    repeated = [k for k in seeds if k in store.rows and (CYCLE[k % len(CYCLE)] in again)]
+    known = [store.rows[k] for k in seeds if k in store.rows]
+    repeated = [
+        row["seed"] for row in known if row["kind"] in again or ("violated" in again and row["violated"])
+    ]
     started = time.perf_counter()
     for count, row in enumerate(finished(run, [*repeated, *missing], jobs), start=1):
         store.add(row | {"version": records.VERSIONS["stfem"]})
@@ -59,7 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--folder", type=Path, default=records.RESULTS, help="of the finished cases")
     parser.add_argument("--quick", action="store_true", help=f"the first {len(QUICK)} cases; no record")
-    parser.add_argument("--again", nargs="+", default=[], choices=sorted(set(CYCLE)), metavar="KIND")
+    parser.add_argument(
+        "--again",
+        nargs="+",
+        default=[],
+        choices=[*dict.fromkeys(CYCLE), "violated"],
+        metavar="KIND",
+        help="compute cases of these kinds once more, after a mend; or those that were violated",
+    )
     options = parser.parse_args(arguments)
     seeds = QUICK if options.quick else range(options.first, options.first + options.cases)
     with Store(options.folder / "guarantee_campaign.jsonl") as store:

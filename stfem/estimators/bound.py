@@ -77,10 +77,8 @@ class BoundState:
         is known, comes on top at its end. A growth factor beyond the range of numbers makes the bound
         infinite, and so does a norm that is not a number.
         """
-        norms = replace(
-            norms,
-            **{name: float(_or_infinite(getattr(norms, name))) for name in ("growth", "mean", "remainder")},
-        )
+        growth, mean, remainder = _or_infinite(np.array([norms.growth, norms.mean, norms.remainder])).tolist()
+        norms = replace(norms, growth=growth, mean=mean, remainder=remainder)
         alphas, fluxes = (_or_infinite(sizes) for sizes in norms.piecewise(self.members))
         pieces = len(alphas)
         exponent = 0.5 * norms.growth * norms.duration / pieces
