@@ -21,6 +21,8 @@ from stfem.problems.shapes import l_shape
 __all__ = ["corner_layers", "leaving_pulse", "moving_front", "outflow_layer", "rotating_pulse"]
 
 _SPEEDS = (1.0, 0.5, 0.25)
+#: ε below which the layer of `leaving_pulse` is thinner than the distance of numbers from 1.
+_THINNEST = 1e-18
 
 
 def moving_front(
@@ -284,7 +286,7 @@ def _mirrored(x: Array, t: float, eps: float, width: float) -> tuple[Array, Arra
 
     here, mirrored = x - 0.5 - t, 1.5 - x - t
     value, slope = gaussian(here), -here / v * gaussian(here)
-    if eps == 0.0:
+    if eps < _THINNEST:
         return value, slope
     with np.errstate(under="ignore"):
         image = np.exp((x - 1.0) / eps) * gaussian(mirrored)
