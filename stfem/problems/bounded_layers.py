@@ -286,8 +286,10 @@ def _mirrored(x: Array, t: float, eps: float, width: float) -> tuple[Array, Arra
 
     here, mirrored = x - 0.5 - t, 1.5 - x - t
     value, slope = gaussian(here), -here / v * gaussian(here)
-    if eps < _THINNEST:
+    if eps == 0.0:
         return value, slope
+    if eps < _THINNEST:
+        return value, slope + (x == 1.0) * gaussian(mirrored) * mirrored / v
     with np.errstate(under="ignore"):
         image = np.exp((x - 1.0) / eps) * gaussian(mirrored)
         z = (mirrored + v / eps) / math.sqrt(2.0 * v)
