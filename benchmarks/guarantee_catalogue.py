@@ -35,8 +35,8 @@ BOUNDED: tuple[tuple[Callable[..., Problem], tuple[int, ...], float], ...] = (
     (problems.nonlinear_wave, (1, 2), 0.0),
     (problems.burgers_front, (1, 2), 0.02),
 )
-#: Wave number that quadratures of errors resolve, of fronts too.
-HIGHEST = 40.0
+#: Wave number that quadratures of errors resolve, of fronts too; in three dimensions there are only waves.
+HIGHEST, HIGHEST_3D = 40.0, 15.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,8 @@ class Component:
     @property
     def reach(self) -> Array:
         """Largest wave numbers in each direction."""
-        return np.full(self.problem.equation.dim, self.highest)
+        dim = self.problem.equation.dim
+        return np.full(dim, self.highest if dim < 3 else HIGHEST_3D)
 
     def __call__(self, axes: Sequence[Array], times: Array, direction: int | None = None) -> Array:
         x = np.stack(np.meshgrid(*axes, indexing="ij"))
