@@ -160,10 +160,11 @@ def diffusion(row: Mapping[str, Any]) -> str:
     return next((f"ε {name}" for limit, name in names if eps <= limit), "ε beyond")
 
 
-def parameters(seeds: range) -> dict[str, Any]:
+def parameters(seeds: range, finished: int) -> dict[str, Any]:
     """What the record was computed with."""
     return {
         "seeds": [seeds.start, seeds.stop],
+        "finished": finished,
         "kinds": CYCLE,
         "attacks": TWISTS,
         "small_eps": [repr(eps) for eps in SMALL_EPS],

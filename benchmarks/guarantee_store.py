@@ -38,12 +38,15 @@ class Store:
         self.path, self._file = path, path.open("a+", encoding="utf-8")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.rows = {row["seed"]: row for row in self._read()}
         except BlockingIOError:
             self._file.close()
             raise RuntimeError(
-                f"{path}: expected a file that no other campaign writes, got one in use"
+                f"{path}: expected that no other campaign writes it, got one that does"
             ) from None
-        self.rows = {row["seed"]: row for row in self._read()}
+        except ValueError:
+            self._file.close()
+            raise
 
     def _read(self) -> Iterator[Row]:
         self._file.seek(0)
