@@ -23,6 +23,8 @@ from stfem.problems.shapes import l_shape
 __all__ = ["corner_layers", "layered", "leaving_pulse", "moving_front", "outflow_layer", "rotating_pulse"]
 
 _SPEEDS = (1.0, 0.5, 0.25)
+#: ε below which the layer of `leaving_pulse` is thinner than the distance of numbers from 1.
+_THINNEST = 1e-18
 
 
 def moving_front(
@@ -229,6 +231,8 @@ def _mirrored(x: Array, t: float, eps: float, width: float) -> tuple[Array, Arra
     value, slope = gaussian(here), -here / v * gaussian(here)
     if eps == 0.0:
         return value, slope
+    if eps < _THINNEST:
+        return value, slope + (x == 1.0) * gaussian(mirrored) * mirrored / v
     with np.errstate(under="ignore"):
         image = np.exp((x - 1.0) / eps) * gaussian(mirrored)
         z = (mirrored + v / eps) / math.sqrt(2.0 * v)
