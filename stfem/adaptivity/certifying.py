@@ -11,13 +11,17 @@ import numpy as np
 
 from stfem import solving
 from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
+from stfem.adaptivity.marking import Marking
+from stfem.adaptivity.stationary_arguments import certify_without_time
+from stfem.adaptivity.stationary_search import StationaryAttempt, StationaryToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
 from stfem.checkpoints import EVERY
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Domain, Problem, UnsupportedDomainError
+from stfem.problems import Domain, Problem, StationaryProblem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
-from stfem.semidiscretization import EquationProjection
+from stfem.semidiscretization import EquationProjection, LinearSolver
 from stfem.solving import Certificate, Estimator
+from stfem.stationary import StationaryCertificate
 from stfem.timestepping import StepControl, Stepper
 
 __all__ = ["certify"]
@@ -62,8 +66,42 @@ def certify(
 ) -> Certificate: ...
 
 
+@overload
 def certify(
-    problem: Problem,
+    problem: StationaryProblem,
+    *,
+    tol: float,
+    degree: int,
+    cells: int | tuple[int, ...] | None = ...,
+    norm: str | None = ...,
+    max_dofs: int | None = ...,
+    max_seconds: float | None = ...,
+    callback: Callable[[StationaryAttempt], object] | None = ...,
+    unproved: bool | None = ...,
+    estimator: Estimator | None = ...,
+    marking: Marking | None = ...,
+    solver: LinearSolver | None = ...,
+    flux: ConvectiveFlux = ...,
+    penalty: InteriorPenalty | None = ...,
+    progress: bool = ...,
+) -> StationaryToleranceCertificate: ...
+
+
+@overload
+def certify(
+    problem: StationaryProblem,
+    *,
+    cells: int | tuple[int, ...] | None = ...,
+    degree: int,
+    estimator: Estimator | None = ...,
+    solver: LinearSolver | None = ...,
+    flux: ConvectiveFlux = ...,
+    penalty: InteriorPenalty | None = ...,
+) -> StationaryCertificate: ...
+
+
+def certify(
+    problem: Problem | StationaryProblem,
     *,
     cells: int | tuple[int, ...] | None = None,
     degree: int | None = None,
@@ -71,9 +109,11 @@ def certify(
     norm: str | None = None,
     max_dofs: int | None = None,
     max_seconds: float | None = None,
-    callback: Callable[[Attempt], object] | None = None,
+    callback: Callable[[Any], object] | None = None,
     unproved: bool | None = None,
     estimator: Estimator | None = None,
+    marking: Marking | None = None,
+    solver: LinearSolver | None = None,
     dt: float | None = None,
     cfl: float | None = None,
     step_control: StepControl | None = None,
@@ -84,7 +124,7 @@ def certify(
     progress: bool = False,
     checkpoint: str | Path | None = None,
     every: float | None = None,
-) -> Certificate:
+) -> Certificate | StationaryCertificate:
     """Solve and estimate, on a given grid or so that the bound is at most a tolerance.
 
     With ``cells`` and ``degree`` that is one streaming pass: memory does not grow with the number of steps.
@@ -92,6 +132,9 @@ def certify(
     number of cells, degree and time step of each are chosen from the bounds and costs of those before it, so
     that a bound ≤ ``tol`` takes little time. All other parameters are those of `solve` and `estimate`; the
     initial value is corrected for the reconstruction of the estimator.
+
+    A `StationaryProblem` is solved on one mesh, or with ``tol`` and ``degree`` on meshes that are refined
+    where the indicators are large, see `stfem.adaptivity.certify_on_meshes`.
 
     Parameters
     ----------
@@ -114,12 +157,14 @@ def certify(
         File that the state of a run goes to, each time that so many seconds of wall time have passed, 60 by
         default. With that file the same call goes on from it, to the same certificate bit for bit; once the
         run is done, it returns at once.
+    marking, solver
+        Of problems without time: which cells are refined, and for linear systems as in `solve_stationary`.
 
     Returns
     -------
-    Certificate
+    Certificate or StationaryCertificate
         ``.solution``, ``.estimate`` and all attributes of the estimate; with ``tol`` a
-        `ToleranceCertificate`, whose ``.search`` lists the runs.
+        `ToleranceCertificate` or `StationaryToleranceCertificate`, whose ``.search`` lists the runs.
 
     Raises
     ------
@@ -134,13 +179,6 @@ def certify(
     OSError
         For a checkpoint that cannot be written; one that belongs to another run is a ValueError.
     """
-    scheme: dict[str, Any] = {
-        "stepper": stepper,
-        "flux": flux,
-        "penalty": penalty,
-        "initial_correction": initial_correction,
-    }
-    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
     keeping = {"checkpoint": checkpoint, "every": every}
     limits = {
         "norm": norm,
@@ -149,6 +187,28 @@ def certify(
         "callback": callback,
         "unproved": unproved,
     }
+    if isinstance(problem, StationaryProblem):
+        return certify_without_time(
+            problem,
+            tol,
+            {"dt": dt, "cfl": cfl, "step_control": step_control, "stepper": stepper, **keeping},
+            degree=degree,
+            cells=cells,
+            estimator=estimator,
+            limits=limits | {"marking": marking},
+            progress=progress,
+            options={"flux": flux, "penalty": penalty, "solver": solver},
+        )
+    for name, given in {"marking": marking, "solver": solver}.items():
+        if given is not None:
+            raise TypeError(f"{name}: expected it with a StationaryProblem only, got a problem in time")
+    scheme: dict[str, Any] = {
+        "stepper": stepper,
+        "flux": flux,
+        "penalty": penalty,
+        "initial_correction": initial_correction,
+    }
+    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
     if tol is None:
         _check_alone(limits, "degree", "tol")
         if degree is None:

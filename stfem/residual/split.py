@@ -76,10 +76,10 @@ class ResidualSplit(Resumable):
         reconstruction: BoundReconstruction,
         spectral: bool = True,
     ) -> None:
-        self._by_frequency = spectral and definite(semidiscretization.problem.equation.diffusion)
         self.problem = semidiscretization.problem
         equation = self.equation = self.problem.equation
         self.grid, self.degree, self.dim = reconstruction.grid, reconstruction.degree, reconstruction.grid.dim
+        self._by_frequency = spectral and definite(equation.diffusion, max(self.grid.lengths))
         self._unproved: dict[str, None] = {}
         self._known: WeakKeyDictionary[NodeReconstruction, LinearTerms] = WeakKeyDictionary()
         self._growth_rate = GrowthRate(self.problem, self.grid, self.degree)
