@@ -330,6 +330,8 @@ def test_bad_arguments(tmp_path):
         certify(checkpoint=3)
     with pytest.raises(TypeError, match=r"checkpoint: expected an estimator with .* begin, got a OnlyRuns"):
         stfem.certify(PROBLEM, **OPTIONS, checkpoint=tmp_path / "run", estimator=OnlyRuns())
+    with pytest.raises(TypeError, match="expected checkpoint with a problem in time only"):
+        stfem.certify(stfem.problems.interior_layer(), degree=1, checkpoint=tmp_path / "run")
     with pytest.raises(TypeError, match="expected checkpoint only without tol"):
         stfem.certify(PROBLEM, tol=0.1, checkpoint=tmp_path / "run")
 
