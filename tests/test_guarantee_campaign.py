@@ -86,7 +86,7 @@ def test_cases_of_a_kind_are_computed_again_on_demand(campaign, modules, tmp_pat
             return {"seed": seed, "kind": "gas", "violated": []}
 
         monkeypatch.setattr(campaign, "run", found)
-        campaign.campaign(store, range(5), 1, ["decay", "violated"])
+        campaign.campaign(store, range(5), 1, {"decay", "violated"})
     assert repeated == [0, 1, 3, 4]
 
 
