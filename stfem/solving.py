@@ -252,15 +252,7 @@ def _prepare(
         degree = int(degree)  # like the numbers of cells: 2.0 is a whole number
     semi = semidiscretize(problem, cells, degree, flux, penalty)
     projection = semi.project(problem.initial)
-    limits = StepLimits(
-        semi.degree,
-        problem.final_time,
-        semi.convective_rate(projection),
-        semi.transport_spectrum,
-        (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
-        semi.reaction_rate,
-        hasattr(semi, "linearise"),
-    )
+    limits = step_limits(semi, projection)
     chosen = stepper if stepper is not None else limits.default_stepper(dt)
     initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
@@ -269,6 +261,19 @@ def _prepare(
         limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
+
+
+def step_limits(semi: AnySemidiscretization, state: Array) -> StepLimits:
+    """What limits the time steps of a scheme at a state."""
+    return StepLimits(
+        semi.degree,
+        semi.problem.final_time,
+        semi.convective_rate(state),
+        semi.transport_spectrum,
+        (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
+        semi.reaction_rate,
+        hasattr(semi, "linearise"),
+    )
 
 
 def _corrected(

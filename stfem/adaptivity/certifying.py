@@ -10,7 +10,10 @@ import numpy as np
 
 from stfem import solving
 from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
+from stfem.adaptivity.marching import TimeMarching
+from stfem.adaptivity.mesh_search import MeshSearch, Strategy
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
+from stfem.estimators import MeshEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Domain, Problem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
@@ -19,6 +22,9 @@ from stfem.solving import Certificate, Estimator
 from stfem.timestepping import Stepper
 
 __all__ = ["certify"]
+
+#: Degree on adaptive meshes.
+_DEGREE = 2
 
 
 @overload
@@ -31,6 +37,8 @@ def certify(
     max_seconds: float | None = ...,
     callback: Callable[[Attempt], object] | None = ...,
     unproved: bool | None = ...,
+    degree: int | None = ...,
+    strategy: Strategy | None = ...,
     estimator: Estimator | None = ...,
     stepper: Stepper | None = ...,
     flux: ConvectiveFlux = ...,
@@ -68,6 +76,7 @@ def certify(
     max_seconds: float | None = None,
     callback: Callable[[Attempt], object] | None = None,
     unproved: bool | None = None,
+    strategy: Strategy | None = None,
     estimator: Estimator | None = None,
     dt: float | None = None,
     cfl: float | None = None,
@@ -82,13 +91,15 @@ def certify(
     With ``cells`` and ``degree`` that is one streaming pass: memory does not grow with the number of steps.
     With ``tol`` whole runs follow each other, on a torus or `Box`, with as many cells in every direction;
     number of cells, degree and time step of each are chosen from the bounds and costs of those before it, so
-    that a bound ≤ ``tol`` takes little time. All other parameters are those of `solve` and `estimate`; the
-    initial value is corrected for the reconstruction of the estimator.
+    that a bound ≤ ``tol`` takes little time. On a `Domain` of lines, triangles or tetrahedra the mesh is
+    refined and coarsened where the bound asks for it. All other parameters are those of `solve` and
+    `estimate`; the initial value is corrected for the reconstruction of the estimator.
 
     Parameters
     ----------
     cells, degree, dt, cfl
-        The grid and the time step. Not together with ``tol``.
+        The grid and the time step. Not together with ``tol``, except for the degree on a `Domain`, 2 by
+        default.
     tol
         What the bound is to be at most (the unit of the norm).
     norm
@@ -99,9 +110,12 @@ def certify(
     max_seconds
         Wall time of all runs; a run that is not done by then is given up. No limit by default.
     callback
-        Called after every run with its `Attempt`; the search ends where it returns True.
+        Called after every run, or every window of one, with its `Attempt`; the search ends where it returns
+        True.
     unproved
         Whether bounds that are not `Estimate.guaranteed` do as well; by default they do not.
+    strategy
+        How meshes are adapted on a `Domain`: `TimeMarching(…)`, the default, or `WholeInterval(…)`.
 
     Returns
     -------
@@ -115,7 +129,7 @@ def certify(
         Where no bound ≤ ``tol`` was found. It says how far the search came and why it stopped, and has the
         best certificate as ``.certificate``.
     UnsupportedDomainError
-        For ``tol`` on a `Domain`, which has its mesh.
+        For ``tol`` on a `Domain` whose cells cannot be refined, and for a strategy elsewhere.
     ValueError, TypeError, NonFiniteError
         As `solve`; for both a grid and a tolerance, and for neither. A run that blows up during a search is
         followed by a finer one.
@@ -133,6 +147,7 @@ def certify(
         "max_seconds": max_seconds,
         "callback": callback,
         "unproved": unproved,
+        "strategy": strategy,
     }
     if tol is None:
         _check_alone(limits, "degree", "tol")
@@ -148,21 +163,43 @@ def certify(
             progress=progress,
             **scheme,
         )
+    adapted = isinstance(problem, Problem) and isinstance(problem.domain, Domain)
+    if adapted:
+        grid.pop("degree")
     _check_alone(grid, "tol", "cells and degree")
     chosen = "l2" if norm is None else norm
-    _check_search(problem, chosen, callback)
+    _check_search(problem, chosen, callback, strategy)
+    most = MAX_DOFS if max_dofs is None else int(_positive("max_dofs", max_dofs))
+    seconds = math.inf if max_seconds is None else _positive("max_seconds", max_seconds)
+    if adapted:
+        search = MeshSearch(
+            *(problem, _positive("tol", tol), chosen, _DEGREE if degree is None else degree, most, seconds),
+            *(callback, bool(unproved), progress, _mesh_estimator(estimator, problem), scheme),
+        )
+        return search.run(TimeMarching() if strategy is None else strategy)
     return certify_within(
         problem,
         _positive("tol", tol),
         chosen,
-        max_dofs=MAX_DOFS if max_dofs is None else int(_positive("max_dofs", max_dofs)),
-        max_seconds=math.inf if max_seconds is None else _positive("max_seconds", max_seconds),
+        max_dofs=most,
+        max_seconds=seconds,
         callback=callback,
         unproved=bool(unproved),
         progress=progress,
         estimator=estimator,
         options=scheme,
     )
+
+
+def _mesh_estimator(given: Estimator | None, problem: Problem) -> MeshEstimator:
+    chosen = solving.chosen_estimator(given, problem)
+    if not isinstance(chosen, MeshEstimator):
+        raise TypeError(
+            f"estimator: expected a MeshEstimator for a tolerance on a Domain, got {type(chosen).__name__}"
+        )
+    if chosen.lifted:
+        raise ValueError(f"lifted: expected no layers on a mesh that changes, got {chosen.lifted}")
+    return chosen
 
 
 def _check_alone(others: dict[str, Any], given: str, instead: str) -> None:
@@ -175,14 +212,21 @@ def _check_alone(others: dict[str, Any], given: str, instead: str) -> None:
         )
 
 
-def _check_search(problem: object, norm: object, callback: object) -> None:
+def _check_search(problem: object, norm: object, callback: object, strategy: object) -> None:
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got a {type(problem).__name__}")
-    if isinstance(problem.domain, Domain):
+    if isinstance(problem.domain, Domain) and not problem.domain.mesh().reference.simplex:
         raise UnsupportedDomainError(
-            "tol: expected a problem on a Torus or Box, whose grids can be chosen, got one on a Domain, "
-            "which has its mesh; give degree"
+            "tol: expected a Domain of lines, triangles or tetrahedra, which can be refined, got one of "
+            f"shape {problem.domain.mesh().reference.name}; give degree alone"
         )
+    if strategy is not None and not isinstance(problem.domain, Domain):
+        raise UnsupportedDomainError(
+            f"strategy: expected a problem on a Domain, got one on a {type(problem.domain).__name__}, whose "
+            "grids are uniform"
+        )
+    if isinstance(strategy, type) or not (strategy is None or hasattr(strategy, "run")):
+        raise TypeError(f"strategy: expected one such as TimeMarching(), got {strategy!r}")
     if norm not in NORMS:
         raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
     if norm == "l1" and problem.equation.components > 1:

@@ -72,6 +72,8 @@ class MeshPass:
         mesh = self.reconstruction.target.mesh
         self.measure = float(mesh.cell_measures.sum())
         self.hyperbolic, self.parabolic = np.zeros(mesh.size), np.zeros(mesh.size)
+        #: η_K² of the last slab alone.
+        self.latest_sq = np.zeros(mesh.size)
         # rows and sums of all meshes before
         self.carried, self.earlier = 0, (self.hyperbolic.copy(), self.parabolic.copy())
         # ‖z‖ of the oscillation of boundary data: at any time, at the end of the last slab
@@ -133,8 +135,10 @@ class MeshPass:
         with np.errstate(over="ignore"):
             factor = float(np.exp((self.residual.reaction_growth or 0.0) * norms.duration))
         self.l1 = factor * (self.l1 + norms.integral_l1(self.measure))
-        self.hyperbolic += choice.alpha * cell_shares(norms.residual_sq)
-        self.parabolic += choice.beta * cell_shares(norms.flux_sq)
+        shares = cell_shares(norms.residual_sq), cell_shares(norms.flux_sq)
+        self.hyperbolic += choice.alpha * shares[0]
+        self.parabolic += choice.beta * shares[1]
+        self.latest_sq = choice.alpha**2 * shares[0] + choice.beta * shares[1]
         if self._known:
             self.errors.look(slab)
         alpha, self._jump = choice.alpha + self._jump, 0.0
@@ -145,9 +149,9 @@ class MeshPass:
 
     def _go_on(self, slab: MeshSlab, start: float, before: MeshPass, overlap: MeshOverlap) -> None:
         """The state after û has jumped to that of the first slab here, with ‖z⁺‖ (T4.8)."""
-        if before.state is None or before.last is None:
+        if before.state is None:
             raise ValueError("before: expected a pass that took a slab, got one that did not")
-        fields = before.last.at(1.0, before.last.state), slab.at(0.0, slab.state)
+        fields = before.final_state, slab.at(0.0, slab.state)
         spaces = before.reconstruction.target, self.reconstruction.target
         squares = overlap.difference_sq(spaces[0], fields[0], spaces[1], fields[1])
         self._jump = float(np.sqrt(squares.sum()))
@@ -185,6 +189,18 @@ class MeshPass:
             with np.errstate(over="ignore"):
                 l1 += self.measure * missed * float(np.exp(growth * self.problem.final_time))
         return min(root, l1)
+
+    @property
+    def final_state(self) -> Array:
+        """û at the end of the last slab, coefficients ``(m, modes, C)``."""
+        if self.last is None:
+            raise ValueError("nodes: expected at least two time nodes, got fewer")
+        return self.last.at(1.0, self.last.state)
+
+    @property
+    def initial_l1(self) -> float:
+        """Bound of ‖u_0 − û(0)‖_{L¹}."""
+        return 0.0 if self.state is None else self.state.initial_l1
 
     @property
     def bound(self) -> float:

@@ -1,0 +1,320 @@
+"""Forward in time, window by window: each is repeated until what it adds to the bound is small enough."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+
+from stfem.adaptivity.attempts import WindowAttempt
+from stfem.adaptivity.budget import Spent
+from stfem.adaptivity.composition import overlap_of
+from stfem.adaptivity.forecast import coarsenings, following, refined_to, velocity
+from stfem.adaptivity.marking import Marking, mark_dorfler, mark_dorfler_coarsening
+from stfem.adaptivity.mesh_search import MarchedSolution, MeshSearch, StoppedError
+from stfem.adaptivity.start import initial_values, started_mesh
+from stfem.adaptivity.trial import Trial, first_trial
+from stfem.adaptivity.windows import slab_nodes
+from stfem.estimators import Estimate
+from stfem.estimators.unstructured import MeshWindow
+from stfem.meshes.quadrature import Array
+from stfem.problems import Domain
+from stfem.problems.arguments import checked_number
+from stfem.semidiscretization import UnstructuredSemidiscretization
+from stfem.solving import DEFAULT_CFL, step_limits
+from stfem.timestepping import Node, Stepper
+
+__all__ = ["TimeMarching"]
+
+#: Part of the tolerance that refinement aims at, so that the next window need not be repeated at once.
+_AIM = 0.8
+#: Shares of the time stepping in what a window adds: above the first slabs are halved where it adds too
+#: much; above the second the next ones are shorter, below the third longer, by these factors.
+_DOMINATES, _LARGE, _SMALL = 0.5, 0.3, 0.1
+_SHORTER, _LONGER = 0.7, 1.5
+#: Explicit time steps per slab from which on implicit ones are used, one per slab.
+_MOST_STEPS = 48
+#: Repetitions of a window after which a run is given up, and the smallest slab, relative to the run.
+_REPEATS, _SHORTEST = 40, 1e-9
+
+
+@dataclass(frozen=True)
+class TimeMarching:
+    """A run in windows of a few slabs, each with its own mesh and length of slabs.
+
+    The mesh at the start is adapted to the initial value. A window is solved and estimated; where the bound
+    at the final time, if all windows to come added what this one does, is above the tolerance, marked cells
+    are refined and the window is repeated from its start. Where most of what it adds is due to the time
+    stepping, its slabs are halved instead. An accepted window is final; the mesh of the next one follows the
+    flow and is coarsened where indicators are small.
+
+    Parameters
+    ----------
+    slabs
+        Slabs of a window. The interpolation in time does not cross its ends.
+    initial_share
+        Part of the tolerance for the initial error, in (0, 1).
+    marking, coarsening
+        Rules for indicators η_K² of a window.
+    rounds, coarser
+        Largest number of bisections of a cell at one repetition, and of those undone at one change.
+    follow
+        Whether the mesh moves with the flow before a window is tried.
+    first_slab
+        Duration of the first slabs; by default one in which a wave crosses a few of the smallest cells.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For numbers out of range and rules that are not callable.
+    """
+
+    slabs: int = 8
+    initial_share: float = 0.1
+    marking: Marking = mark_dorfler
+    coarsening: Marking = mark_dorfler_coarsening
+    rounds: int = 6
+    coarser: int = 3
+    follow: bool = True
+    first_slab: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("slabs", "rounds"):
+            checked_number(name, getattr(self, name), "a number", 1)
+        checked_number("coarser", self.coarser, "a number", 0)
+        if not 0.0 < self.initial_share < 1.0:
+            raise ValueError(f"initial_share: expected a number in (0, 1), got {self.initial_share}")
+        for name in ("marking", "coarsening"):
+            if not callable(getattr(self, name)):
+                raise TypeError(f"{name}: expected a rule such as mark_dorfler, got {getattr(self, name)!r}")
+        if self.first_slab is not None:
+            checked_number("first_slab", self.first_slab, "a duration", 0.0)
+
+    def run(self, search: MeshSearch) -> None:
+        """See `stfem.adaptivity.mesh_search.Strategy`."""
+        _March(self, search).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """A window that was tried.
+
+    Attributes
+    ----------
+    start, stop
+        Times.
+    domain, semi, stepper, dt, first, values
+        Mesh, scheme and time steps; U at both ends.
+    window, estimate
+        The bound with all before it.
+    spent, temporal
+        What this window adds, and the share of the time stepping in that.
+    """
+
+    start: float
+    stop: float
+    domain: Domain
+    semi: UnstructuredSemidiscretization
+    stepper: Stepper
+    dt: float
+    first: Array
+    values: Array
+    window: MeshWindow
+    estimate: Estimate
+    spent: Spent
+    temporal: float
+
+
+class _March:
+    """One run."""
+
+    def __init__(self, strategy: TimeMarching, search: MeshSearch) -> None:
+        self.strategy, self.search = strategy, search
+        self.final_time = search.problem.final_time
+        self.estimator = replace(search.estimator, spacing=1)
+        self.reached: _Window | None = None
+        self.meshes: list[tuple[float, Domain]] = []
+        self.slab = 0.0
+        self.steps = 0
+
+    def run(self) -> None:
+        search, strategy = self.search, self.strategy
+        domain = started_mesh(search, strategy.initial_share * search.tol, strategy.marking, strategy.rounds)
+        trial = first_trial(domain)
+        self.slab = strategy.first_slab or self._first_slab(domain)
+        while self.reached is None or self.reached.stop < self.final_time:
+            self.reached = self._accepted(trial)
+            if self.reached.stop < self.final_time:
+                trial = self._following(self.reached)
+
+    def _first_slab(self, domain: Domain) -> float:
+        semi = self.search.on(domain)
+        rate = semi.convective_rate(semi.project(semi.problem.initial))
+        return min(self.final_time / self.strategy.slabs, 2.0 / rate if rate > 0.0 else self.final_time)
+
+    def _times(self) -> Array:
+        """Ends of the slabs of the next window; as many windows of this length lead to the final time."""
+        start = 0.0 if self.reached is None else self.reached.stop
+        left, count = self.final_time - start, self.strategy.slabs
+        self.slab = min(self.slab, self.final_time / count)
+        windows = max(1, ceil(left / (count * self.slab) * (1.0 - 1e-10)))
+        times = np.linspace(start, start + left / windows, count + 1)
+        if windows == 1:
+            times[-1] = self.final_time
+        return times
+
+    def _accepted(self, trial: Trial) -> _Window:
+        """The window on the first mesh and with the first length of slabs that are good enough."""
+        search, strategy = self.search, self.strategy
+        for _ in range(_REPEATS):
+            tried = self._tried(trial)
+            spent = tried.spent
+            if spent.expected() <= search.tol:
+                if tried.temporal > _LARGE:
+                    self.slab *= _SHORTER
+                elif tried.temporal < _SMALL:
+                    self.slab *= _LONGER
+                return tried
+            if tried.temporal > _DOMINATES:
+                self.slab = 0.5 * (tried.stop - tried.start) / strategy.slabs
+                if self.slab < _SHORTEST * self.final_time:
+                    raise StoppedError(
+                        f"slabs of {self.slab:.2g} are still too long, at t = {tried.start:.3g}"
+                    )
+                continue
+            factor = spent.factor(_AIM * search.tol)
+            indicators = tried.window.best.indicators_sq
+            goal = min(factor, 1.0) ** 2 * float(indicators.sum())
+            trial = refined_to(trial, indicators, goal, strategy.marking, search.degree, strategy.rounds)
+        raise StoppedError(f"{_REPEATS} meshes for the window from t = {tried.start:.3g} on were not enough")
+
+    def _tried(self, trial: Trial) -> _Window:
+        started = time.perf_counter()
+        search, before, times = self.search, self.reached, self._times()
+        semi = search.on(trial.domain)
+        overlap = None
+        if before is None:
+            first = initial_values(search, semi)
+        else:
+            overlap = overlap_of(before.domain, trial.changes)
+            first = before.values
+            if trial.domain is not before.domain:
+                # û with the means of U: smooth where cells change, and of the same mass
+                best = before.window.best
+                carried = best.final_state.copy()
+                carried[:, 0] = before.values[:, 0]
+                first = overlap.project(best.reconstruction.target, carried, semi.space)
+        slab = float(times[1] - times[0])
+        stepper, steps = self._stepping(semi, first, slab)
+        last: list[Node] = []
+
+        def nodes() -> Iterator[Node]:
+            for node in search.watched(slab_nodes(semi, stepper, first, times, steps)):
+                last[:] = [node]
+                yield node
+
+        earlier = None if before is None else before.window
+        window = self.estimator.window(semi, nodes(), stepper.order, earlier, overlap)
+        estimate = window.result()
+        result = _Window(
+            *(float(times[0]), float(times[-1]), trial.domain, semi, stepper, slab / steps, first),
+            *(last[0].values, window, estimate),
+            *self._spent(window, estimate, times),
+        )
+        self._record(result, steps, time.perf_counter() - started)
+        return result
+
+    def _stepping(
+        self, semi: UnstructuredSemidiscretization, state: Array, slab: float
+    ) -> tuple[Stepper, int]:
+        """How to step, and time steps per slab."""
+        limits, given = step_limits(semi, state), self.search.options["stepper"]
+        chosen: Stepper = given if given is not None else limits.default_stepper()
+        steps = max(1, ceil(slab / (DEFAULT_CFL * limits.stable_step(chosen)) * (1.0 - 1e-10)))
+        if given is None and steps > _MOST_STEPS:
+            return limits.default_stepper(slab), 1
+        return chosen, steps
+
+    def _spent(self, window: MeshWindow, estimate: Estimate, times: Array) -> tuple[Spent, float]:
+        best, search = window.best, self.search
+        rows = np.array(best.rows[best.carried :])
+        alpha, beta = float(rows[:, 2].sum()), float(rows[:, 3].sum())
+        if self.reached is None:
+            before = best.initial_l1 if search.norm == "l1" else estimate.parts["initial"]
+            level = estimate.parts["initial"]
+        else:
+            before, level = search.size(self.reached.estimate), self.reached.estimate.bound_final
+        under_root = float(np.hypot(level, np.sqrt(beta))) - level
+        total = alpha + under_root
+        linear = alpha / total if total > 0.0 else 1.0
+        left = self.final_time - float(times[0])
+        spent = Spent(before, search.size(estimate), linear, left / float(times[-1] - times[0]))
+        # the share of every slab belongs to its residual, of which α is the integral
+        temporal = float((rows[:, 5] * rows[:, 2]).sum()) / total if total > 0.0 else 0.0
+        return spent, temporal
+
+    def _record(self, tried: _Window, steps: int, seconds: float) -> None:
+        spent, estimate = tried.spent, tried.estimate
+        attempt = WindowAttempt(
+            cells=tried.domain.mesh().size,
+            degree=self.search.degree,
+            cfl=DEFAULT_CFL,
+            dt=tried.dt,
+            steps=steps * self.strategy.slabs,
+            slabs=self.strategy.slabs,
+            dofs=tried.semi.dofs,
+            bound=self.search.size(estimate),
+            initial=estimate.parts["initial"],
+            temporal=tried.temporal,
+            growth=estimate.parts["growth"],
+            seconds=seconds,
+            start=tried.start,
+            stop=tried.stop,
+            accepted=spent.expected() <= self.search.tol,
+        )
+        if attempt.accepted:
+            self._take(tried, attempt.steps)
+        self.search.record(attempt, estimate.guaranteed, estimate.unproved)
+
+    def _take(self, accepted: _Window, steps: int) -> None:
+        """The certificate up to the end of a window."""
+        self.meshes.append((accepted.start, accepted.domain))
+        self.steps += steps
+        search, semi = self.search, accepted.semi
+        # of a run that ends before, a problem that ends there
+        problem = replace(semi.problem, final_time=accepted.stop)
+        solution = MarchedSolution(
+            *(problem, semi, accepted.stepper, accepted.dt, accepted.first, accepted.values),
+            meshes=tuple(self.meshes),
+            taken=self.steps,
+        )
+        windows = [a for a in search.attempts if isinstance(a, WindowAttempt) and a.accepted]
+        sizes = [a.dofs for a in windows] + [semi.dofs]
+        durations = [a.stop - a.start for a in windows] + [accepted.stop - accepted.start]
+        facts = {
+            "steps": self.steps,
+            "dofs": max(sizes),
+            "dofs_mean": float(np.average(sizes, weights=durations)),
+            "windows": len(sizes),
+        }
+        estimate = accepted.estimate
+        search.best = replace(estimate, facts={**estimate.facts, **facts}), solution
+
+    def _following(self, reached: _Window) -> Trial:
+        """The mesh that the next window is tried on."""
+        search, strategy = self.search, self.strategy
+        best, mesh = reached.window.best, reached.domain.mesh()
+        factor = min(reached.spent.factor(_AIM * search.tol), 1e6)
+        options = strategy.coarsening, search.degree, mesh.dim, strategy.coarser
+        indicators = best.indicators_sq
+        wanted = coarsenings(indicators, factor**2 * float(indicators.sum()), *options)
+        latest = best.latest_sq * strategy.slabs**2
+        levels = coarsenings(latest, factor**2 * max(float(latest.sum()), float(indicators.sum())), *options)
+        along = velocity(search.problem.equation, mesh, reached.values[:, 0], reached.stop)
+        times = self._times()
+        durations = {reached.stop - reached.start, float(times[-1] - times[0])}
+        ways = [duration * along for duration in durations] if strategy.follow else [np.zeros_like(along)]
+        return following(reached.domain, mesh.cell_measures * 2.0**wanted, ways, levels)
