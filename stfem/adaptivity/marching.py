@@ -25,7 +25,7 @@ from stfem.problems import Domain
 from stfem.problems.arguments import checked_number
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.solving import DEFAULT_CFL, step_limits
-from stfem.timestepping import Node, Stepper
+from stfem.timestepping import Node, NonFiniteError, Stepper
 
 __all__ = ["TimeMarching"]
 
@@ -170,7 +170,11 @@ class _March:
         """The window on the first mesh and with the first length of slabs that are good enough."""
         search, strategy = self.search, self.strategy
         for _ in range(_REPEATS):
-            tried = self._tried(trial)
+            try:
+                tried = self._tried(trial)
+            except NonFiniteError as error:
+                self._halve(f"the run is not finite at t = {error.time:.3g}")
+                continue
             spent = tried.spent
             if spent.expected() <= search.tol:
                 if tried.temporal > _LARGE:
@@ -189,7 +193,15 @@ class _March:
             indicators = tried.window.best.indicators_sq
             goal = min(factor, 1.0) ** 2 * float(indicators.sum())
             trial = refined_to(trial, indicators, goal, strategy.marking, search.degree, strategy.rounds)
-        raise StoppedError(f"{_REPEATS} meshes for the window from t = {tried.start:.3g} on were not enough")
+        start = float(self._times()[0])
+        raise StoppedError(f"{_REPEATS} attempts at the window from t = {start:.3g} on were not enough")
+
+    def _halve(self, reason: str) -> None:
+        """Shorter slabs for the same window."""
+        times = self._times()
+        self.slab = 0.5 * float(times[1] - times[0])
+        if self.slab < _SHORTEST * self.final_time:
+            raise StoppedError(f"{reason}, with slabs down to {self.slab:.2g}")
 
     def _tried(self, trial: Trial) -> _Window:
         started = time.perf_counter()
