@@ -15,6 +15,7 @@ from stfem.adaptivity.composition import overlap_of
 from stfem.adaptivity.forecast import coarsenings, following, refined_to, velocity
 from stfem.adaptivity.marking import Marking, mark_dorfler, mark_dorfler_coarsening
 from stfem.adaptivity.mesh_search import MarchedSolution, MeshSearch, StoppedError
+from stfem.adaptivity.pace import Pace
 from stfem.adaptivity.start import initial_values, started_mesh
 from stfem.adaptivity.trial import Trial, first_trial
 from stfem.adaptivity.windows import slab_nodes
@@ -31,14 +32,14 @@ __all__ = ["TimeMarching"]
 
 #: Part of the tolerance that refinement aims at, so that the next window need not be repeated at once.
 _AIM = 0.8
-#: Shares of the time stepping in what a window adds: above the first slabs are halved where it adds too
-#: much; above the second the next ones are shorter, below the third longer, by these factors.
-_DOMINATES, _LARGE, _SMALL = 0.5, 0.3, 0.1
-_SHORTER, _LONGER = 0.7, 1.5
+#: Share of the time stepping in what a window adds, too much, from which on slabs are halved.
+_DOMINATES = 0.5
+#: Part of the cells that have to change for a change of the mesh.
+_WORTH = 0.05
 #: Explicit time steps per slab from which on implicit ones are used, one per slab.
 _MOST_STEPS = 48
-#: Repetitions of a window after which a run is given up, and the smallest slab, relative to the run.
-_REPEATS, _SHORTEST = 40, 1e-9
+#: Repetitions of a window after which a run is given up.
+_REPEATS = 40
 
 
 @dataclass(frozen=True)
@@ -104,18 +105,19 @@ class _Window:
 
     Attributes
     ----------
-    start, stop
-        Times.
+    start, stop, slabs
+        Times, and number of slabs in between.
     domain, semi, stepper, dt, first, values
         Mesh, scheme and time steps; U at both ends.
     window, estimate
         The bound with all before it.
-    spent, temporal
-        What this window adds, and the share of the time stepping in that.
+    spent, temporal, change
+        What this window adds, and the shares of the time stepping and of the change of the mesh in that.
     """
 
     start: float
     stop: float
+    slabs: int
     domain: Domain
     semi: UnstructuredSemidiscretization
     stepper: Stepper
@@ -126,6 +128,16 @@ class _Window:
     estimate: Estimate
     spent: Spent
     temporal: float
+    change: float
+
+    @property
+    def stays(self) -> float:
+        """Part of the error that is in the same cells in the last slab as in the first."""
+        one, other = self.window.best.first_sq, self.window.best.latest_sq
+        totals = float(one.sum()), float(other.sum())
+        if not min(totals) > 0.0:
+            return 1.0
+        return float(np.minimum(one / totals[0], other / totals[1]).sum())
 
 
 class _March:
@@ -137,14 +149,14 @@ class _March:
         self.estimator = replace(search.estimator, spacing=1)
         self.reached: _Window | None = None
         self.meshes: list[tuple[float, Domain]] = []
-        self.slab = 0.0
         self.steps = 0
 
     def run(self) -> None:
         search, strategy = self.search, self.strategy
         domain = started_mesh(search, strategy.initial_share * search.tol, strategy.marking, strategy.rounds)
         trial = first_trial(domain)
-        self.slab = strategy.first_slab or self._first_slab(domain)
+        slab = strategy.first_slab or self._first_slab(domain)
+        self.pace = Pace(self.final_time, strategy.slabs, strategy.slabs * slab)
         while self.reached is None or self.reached.stop < self.final_time:
             self.reached = self._accepted(trial)
             if self.reached.stop < self.final_time:
@@ -155,16 +167,10 @@ class _March:
         rate = semi.convective_rate(semi.project(semi.problem.initial))
         return min(self.final_time / self.strategy.slabs, 2.0 / rate if rate > 0.0 else self.final_time)
 
-    def _times(self) -> Array:
-        """Ends of the slabs of the next window; as many windows of this length lead to the final time."""
-        start = 0.0 if self.reached is None else self.reached.stop
-        left, count = self.final_time - start, self.strategy.slabs
-        self.slab = min(self.slab, self.final_time / count)
-        windows = max(1, ceil(left / (count * self.slab) * (1.0 - 1e-10)))
-        times = np.linspace(start, start + left / windows, count + 1)
-        if windows == 1:
-            times[-1] = self.final_time
-        return times
+    @property
+    def _start(self) -> float:
+        """Where the next window begins."""
+        return 0.0 if self.reached is None else self.reached.stop
 
     def _accepted(self, trial: Trial) -> _Window:
         """The window on the first mesh and with the first length of slabs that are good enough."""
@@ -173,39 +179,25 @@ class _March:
             try:
                 tried = self._tried(trial)
             except NonFiniteError as error:
-                self._halve(f"the run is not finite at t = {error.time:.3g}")
+                self.pace.halve(self._start, f"the run is not finite at t = {error.time:.3g}")
                 continue
             spent = tried.spent
             if spent.expected() <= search.tol:
-                if tried.temporal > _LARGE:
-                    self.slab *= _SHORTER
-                elif tried.temporal < _SMALL:
-                    self.slab *= _LONGER
+                self.pace.adapt(tried.stop - tried.start, tried.temporal, tried.change, tried.stays)
                 return tried
             if tried.temporal > _DOMINATES:
-                self.slab = 0.5 * (tried.stop - tried.start) / strategy.slabs
-                if self.slab < _SHORTEST * self.final_time:
-                    raise StoppedError(
-                        f"slabs of {self.slab:.2g} are still too long, at t = {tried.start:.3g}"
-                    )
+                reason = f"the time stepping dominates at t = {tried.start:.3g}"
+                self.pace.halve(self._start, reason, tried.change, tried.stays)
                 continue
             factor = spent.factor(_AIM * search.tol)
             indicators = tried.window.best.indicators_sq
             goal = min(factor, 1.0) ** 2 * float(indicators.sum())
             trial = refined_to(trial, indicators, goal, strategy.marking, search.degree, strategy.rounds)
-        start = float(self._times()[0])
-        raise StoppedError(f"{_REPEATS} attempts at the window from t = {start:.3g} on were not enough")
-
-    def _halve(self, reason: str) -> None:
-        """Shorter slabs for the same window."""
-        times = self._times()
-        self.slab = 0.5 * float(times[1] - times[0])
-        if self.slab < _SHORTEST * self.final_time:
-            raise StoppedError(f"{reason}, with slabs down to {self.slab:.2g}")
+        raise StoppedError(f"{_REPEATS} attempts at the window from t = {self._start:.3g} on were not enough")
 
     def _tried(self, trial: Trial) -> _Window:
         started = time.perf_counter()
-        search, before, times = self.search, self.reached, self._times()
+        search, before, times = self.search, self.reached, self.pace.times(self._start)
         semi = search.on(trial.domain)
         overlap = None
         if before is None:
@@ -232,8 +224,8 @@ class _March:
         window = self.estimator.window(semi, nodes(), stepper.order, earlier, overlap)
         estimate = window.result()
         result = _Window(
-            *(float(times[0]), float(times[-1]), trial.domain, semi, stepper, slab / steps, first),
-            *(last[0].values, window, estimate),
+            *(float(times[0]), float(times[-1]), len(times) - 1, trial.domain, semi, stepper, slab / steps),
+            *(first, last[0].values, window, estimate),
             *self._spent(window, estimate, times),
         )
         self._record(result, steps, time.perf_counter() - started)
@@ -250,7 +242,7 @@ class _March:
             return limits.default_stepper(slab), 1
         return chosen, steps
 
-    def _spent(self, window: MeshWindow, estimate: Estimate, times: Array) -> tuple[Spent, float]:
+    def _spent(self, window: MeshWindow, estimate: Estimate, times: Array) -> tuple[Spent, float, float]:
         best, search = window.best, self.search
         rows = np.array(best.rows[best.carried :])
         alpha, beta = float(rows[:, 2].sum()), float(rows[:, 3].sum())
@@ -264,9 +256,13 @@ class _March:
         linear = alpha / total if total > 0.0 else 1.0
         left = self.final_time - float(times[0])
         spent = Spent(before, search.size(estimate), linear, left / float(times[-1] - times[0]))
-        # the share of every slab belongs to its residual, of which α is the integral
-        temporal = float((rows[:, 5] * rows[:, 2]).sum()) / total if total > 0.0 else 0.0
-        return spent, temporal
+        if not total > 0.0:
+            return spent, 0.0, 0.0
+        # at the start and after a change U has transients, which no slab resolves: they count for the change
+        first, rest = rows[0], rows[1:] if len(rows) > 1 else rows
+        temporal = float((rest[:, 2] * np.minimum(rest[:, 5], 1.0)).mean()) * len(rows)
+        change = max(0.0, float(first[2] - rest[:, 2].mean())) if best.jump > 0.0 else 0.0
+        return spent, temporal / total, change / total
 
     def _record(self, tried: _Window, steps: int, seconds: float) -> None:
         spent, estimate = tried.spent, tried.estimate
@@ -275,8 +271,8 @@ class _March:
             degree=self.search.degree,
             cfl=DEFAULT_CFL,
             dt=tried.dt,
-            steps=steps * self.strategy.slabs,
-            slabs=self.strategy.slabs,
+            steps=steps * tried.slabs,
+            slabs=tried.slabs,
             dofs=tried.semi.dofs,
             bound=self.search.size(estimate),
             initial=estimate.parts["initial"],
@@ -287,32 +283,33 @@ class _March:
             stop=tried.stop,
             accepted=spent.expected() <= self.search.tol,
         )
+        if attempt.accepted or self.reached is None:
+            self._publish(tried, attempt.steps)
         if attempt.accepted:
-            self._take(tried, attempt.steps)
+            self.meshes.append((tried.start, tried.domain))
+            self.steps += attempt.steps
         self.search.record(attempt, estimate.guaranteed, estimate.unproved)
 
-    def _take(self, accepted: _Window, steps: int) -> None:
+    def _publish(self, last: _Window, steps: int) -> None:
         """The certificate up to the end of a window."""
-        self.meshes.append((accepted.start, accepted.domain))
-        self.steps += steps
-        search, semi = self.search, accepted.semi
+        search, semi = self.search, last.semi
         # of a run that ends before, a problem that ends there
-        problem = replace(semi.problem, final_time=accepted.stop)
+        problem = replace(semi.problem, final_time=last.stop)
         solution = MarchedSolution(
-            *(problem, semi, accepted.stepper, accepted.dt, accepted.first, accepted.values),
-            meshes=tuple(self.meshes),
-            taken=self.steps,
+            *(problem, semi, last.stepper, last.dt, last.first, last.values),
+            meshes=(*self.meshes, (last.start, last.domain)),
+            taken=self.steps + steps,
         )
         windows = [a for a in search.attempts if isinstance(a, WindowAttempt) and a.accepted]
         sizes = [a.dofs for a in windows] + [semi.dofs]
-        durations = [a.stop - a.start for a in windows] + [accepted.stop - accepted.start]
+        durations = [a.stop - a.start for a in windows] + [last.stop - last.start]
         facts = {
-            "steps": self.steps,
+            "steps": self.steps + steps,
             "dofs": max(sizes),
             "dofs_mean": float(np.average(sizes, weights=durations)),
             "windows": len(sizes),
         }
-        estimate = accepted.estimate
+        estimate = last.estimate
         search.best = replace(estimate, facts={**estimate.facts, **facts}), solution
 
     def _following(self, reached: _Window) -> Trial:
@@ -323,10 +320,14 @@ class _March:
         options = strategy.coarsening, search.degree, mesh.dim, strategy.coarser
         indicators = best.indicators_sq
         wanted = coarsenings(indicators, factor**2 * float(indicators.sum()), *options)
-        latest = best.latest_sq * strategy.slabs**2
+        latest = best.latest_sq * reached.slabs**2
         levels = coarsenings(latest, factor**2 * max(float(latest.sum()), float(indicators.sum())), *options)
         along = velocity(search.problem.equation, mesh, reached.values[:, 0], reached.stop)
-        times = self._times()
+        times = self.pace.times(self._start)
         durations = {reached.stop - reached.start, float(times[-1] - times[0])}
         ways = [duration * along for duration in durations] if strategy.follow else [np.zeros_like(along)]
-        return following(reached.domain, mesh.cell_measures * 2.0**wanted, ways, levels)
+        trial = following(reached.domain, mesh.cell_measures * 2.0**wanted, ways, levels)
+        overlap = overlap_of(reached.domain, trial.changes)
+        same = (overlap.shares == 1.0) & (overlap.measures > 0.75 * overlap.after.cell_measures[overlap.new])
+        kept = np.count_nonzero(same)
+        return trial if kept < (1.0 - _WORTH) * mesh.size else first_trial(reached.domain)

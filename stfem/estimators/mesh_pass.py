@@ -72,8 +72,8 @@ class MeshPass:
         mesh = self.reconstruction.target.mesh
         self.measure = float(mesh.cell_measures.sum())
         self.hyperbolic, self.parabolic = np.zeros(mesh.size), np.zeros(mesh.size)
-        #: η_K² of the last slab alone.
-        self.latest_sq = np.zeros(mesh.size)
+        #: η_K² of the first slab of this mesh, and of the last one, alone.
+        self.first_sq = self.latest_sq = np.zeros(mesh.size)
         # rows and sums of all meshes before
         self.carried, self.earlier = 0, (self.hyperbolic.copy(), self.parabolic.copy())
         # ‖z‖ of the oscillation of boundary data: at any time, at the end of the last slab
@@ -85,7 +85,8 @@ class MeshPass:
         self.switches = self.changes = 0
         self.inherited: tuple[str, ...] = ()
         self._spent = residual.spent
-        self._jump = 0.0  # what the change of the mesh added, until a row has it
+        #: What the change to this mesh added, and that until a row has it.
+        self.jump = self._unpaid = 0.0
         self._change: tuple[MeshPass, MeshOverlap] | None = None
         if before is not None and overlap is not None:
             self._change = before, overlap
@@ -139,9 +140,13 @@ class MeshPass:
         self.hyperbolic += choice.alpha * shares[0]
         self.parabolic += choice.beta * shares[1]
         self.latest_sq = choice.alpha**2 * shares[0] + choice.beta * shares[1]
+        if self.last is None:
+            self.first_sq = self.latest_sq
         if self._known:
             self.errors.look(slab)
-        alpha, self._jump = choice.alpha + self._jump, 0.0
+        alpha = choice.alpha + self._unpaid
+        if self._unpaid > 0.0:  # the share is one of the residual
+            share, self._unpaid = share * choice.alpha / alpha, 0.0
         self.rows.append((slab.time.stop, self.state.final, alpha, choice.beta, way, share))
         self.last = slab
         added = choice.alpha + float(np.hypot(level, np.sqrt(choice.beta))) - level
@@ -154,12 +159,13 @@ class MeshPass:
         fields = before.final_state, slab.at(0.0, slab.state)
         spaces = before.reconstruction.target, self.reconstruction.target
         squares = overlap.difference_sq(spaces[0], fields[0], spaces[1], fields[1])
-        self._jump = float(np.sqrt(squares.sum()))
-        if self.residual.boundary.oscillation is not None:
-            self._jump += before.missed_end + start
-        self.state = before.state.moved(self._jump)
+        self.jump = float(np.sqrt(squares.sum()))
+        same = overlap.after is overlap.before  # then z has not changed either
+        if self.residual.boundary.oscillation is not None and not same:
+            self.jump += before.missed_end + start
+        self.state, self._unpaid = before.state.moved(self.jump), self.jump
         self.l1 = before.l1 + float(np.sqrt(overlap.measures * squares).sum())
-        self.hyperbolic += self._jump * cell_shares(overlap.gathered(squares))
+        self.hyperbolic += self.jump * cell_shares(overlap.gathered(squares))
 
     def _initial(self, state: Array) -> tuple[float, float]:
         """z_0, and a bound of the same in L¹."""

@@ -55,7 +55,8 @@ def _try(one: MeshPass, other: MeshPass) -> None:
         one.state, one.rows = moved, [*other.rows]
         one.errors.go_on_from(other.errors)
         one.hyperbolic, one.parabolic = other.hyperbolic.copy(), other.parabolic.copy()
-        one.carried, one.earlier, one.latest_sq = other.carried, other.earlier, other.latest_sq
+        one.carried, one.earlier, one.jump = other.carried, other.earlier, other.jump
+        one.first_sq, one.latest_sq = other.first_sq, other.latest_sq
         one.l1 = other.l1 + float(np.sqrt(one.measure)) * distance
         one.missed = max(one.missed, other.missed)
         one.residual.missed_sup += other.residual.missed_sup
