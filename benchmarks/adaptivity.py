@@ -1,10 +1,11 @@
 """Adaptivity: time of marking, and mass through many changes of a mesh.
 
-    python benchmarks/adaptivity.py [--quick] [--only marking cycles]
+    python benchmarks/adaptivity.py [--quick] [--only marking cycles unsteady]
 
 *marking*: median seconds of every rule on indicators of several kinds. *cycles*: a strip moves through a
 mesh, which is refined in it and coarsened elsewhere, with a function taken along; the largest change of its
-mass relative to the first one, and the median time of a change. Writes results/adaptivity.json and .md.
+mass relative to the first one, and the median time of a change. *unsteady*: a bound within a tolerance, with
+meshes that change in time and with uniform ones. Writes results/adaptivity.json and .md.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
+import adaptivity_unsteady as unsteady
 import numpy as np
 import records
 import skfem
@@ -158,7 +160,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-SERIES: dict[str, Any] = {"marking": Marking(), "cycles": Cycles()}
+SERIES: dict[str, Any] = {"marking": Marking(), "cycles": Cycles(), "unsteady": unsteady.Unsteady()}
 
 
 def failures(rows: list[dict[str, Any]]) -> list[str]:
@@ -169,19 +171,22 @@ def failures(rows: list[dict[str, Any]]) -> list[str]:
             missed.append(f"{row['rule']}, {row['indicators']}: {row['seconds']} s")
         if row["series"] == "cycles" and row["drift"] > MASS_DRIFT:
             missed.append(f"{row['cells']}, q = {row['q']}: mass changed by {row['drift']}")
-    return missed
+    return missed + unsteady.failures(rows)
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
-    """Both tables, and what misses its target."""
+    """All tables, and what misses its target."""
     lines = []
     for name, title in (
         ("marking", f"*Marking, target {MARKING_SECONDS} s for a million indicators*"),
         ("cycles", f"*Refined and coarsened in turn, target {MASS_DRIFT:g} for the change of the mass*"),
+        ("unsteady", "*Problems in time: largest and mean number of unknowns*"),
     ):
         own = [{key: row[key] for key in row if key != "series"} for row in rows if row["series"] == name]
         if own:
             lines += [title, "", records.markdown(own), ""]
+    if orders := unsteady.summary(rows):
+        lines += [unsteady.TITLE, "", records.markdown(orders), ""]
     missed = failures(rows)
     lines += [f"{len(rows)} runs, {len(missed)} miss a target{':' if missed else '.'}", ""]
     return "\n".join([*lines, *(f"- {sentence}" for sentence in missed)])

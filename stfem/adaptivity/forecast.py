@@ -5,7 +5,7 @@ Nothing here enters a bound: a bad forecast costs a repetition or some unknowns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,10 +21,10 @@ __all__ = ["coarsenings", "following", "refined_to", "velocity"]
 
 #: Cells up to this multiple of a wanted size are small enough: sizes are powers of ½ of those at the start.
 _ENOUGH = 1.5
-#: Corners and centre: places of a cell that are followed.
-_INWARDS = 0.9
 #: Rounds of refinement of a forecast.
 _ROUNDS = 40
+#: Rounds of a rule for coarsening: each takes a small part of the error alone.
+_COARSENINGS = 20
 
 
 def refined_to(
@@ -72,20 +72,23 @@ def coarsenings(
     allowed
         What their sum may become.
     coarsening
-        The rule.
+        The rule, applied round by round; of the cells that it marks the smaller ones as far as is allowed.
     degree, dim
         q and d.
     most
         Largest number of a cell.
     """
-    expected, result = indicators_sq, np.zeros(len(indicators_sq), dtype=np.intp)
-    for _ in range(most):
-        marked = coarsening(expected)
-        grown = expected.copy()
-        grown[marked] *= 2.0 ** (2.0 * (degree + 1) / dim)
-        if grown.sum() > allowed:
+    expected, result = indicators_sq.copy(), np.zeros(len(indicators_sq), dtype=np.intp)
+    grows = 2.0 ** (2.0 * (degree + 1) / dim)
+    for _ in range(_COARSENINGS):
+        left = np.flatnonzero(result < most)
+        marked = left[coarsening(expected[left])]
+        marked = marked[np.argsort(expected[marked], kind="stable")]
+        more = (grows - 1.0) * np.cumsum(expected[marked])
+        marked = marked[: np.searchsorted(more, allowed - float(expected.sum()), side="right")]
+        if len(marked) == 0:
             break
-        expected = grown
+        expected[marked] *= grows
         result[marked] += 1
     return result
 
@@ -100,47 +103,39 @@ def velocity(equation: Equation, mesh: UnstructuredMesh, values: Array, t: float
     )
 
 
-def following(domain: Domain, wanted: Array, displacements: Iterable[Array], levels: Index) -> Trial:
-    """A mesh for sizes that move along.
+def following(domain: Domain, levels: Index, ways: Sequence[Array], most: int) -> Trial:
+    """A mesh for cells that move along.
 
     Parameters
     ----------
     domain
-        The mesh that the sizes belong to.
-    wanted
-        Volume that is small enough where a cell is now ``(C,)``.
-    displacements
-        Ways ``(d, C)`` that the cells go.
+        The mesh now.
     levels
-        How many bisections of a cell may be undone where nothing smaller arrives.
+        How many bisections of a cell may be undone ``(C,)``: the size that is small enough where it goes.
+    ways
+        Displacements ``(d, C)`` of the cells at one time after the other.
+    most
+        Largest number of bisections that are undone at once.
     """
     mesh, trial = domain.mesh(), first_trial(domain)
-    corners = mesh.vertices[:, mesh.cells]
-    places = np.concatenate(
-        [mesh.centroids[:, None], mesh.centroids[:, None] + _INWARDS * (corners - mesh.centroids[:, None])],
-        axis=1,
-    )
-    points = np.concatenate([(places + way[:, None]).reshape(mesh.dim, -1) for way in displacements], axis=1)
-    sizes = np.tile(wanted, points.shape[1] // mesh.size)
+    points = np.concatenate([mesh.centroids + way for way in ways], axis=1)
+    sizes = np.tile(mesh.cell_measures * 2.0**levels, len(ways))
+    left = np.arange(len(sizes))
     for _ in range(_ROUNDS):
-        arriving = _smallest(trial.domain.mesh(), points, sizes)
-        marked = np.flatnonzero(trial.domain.mesh().cell_measures > _ENOUGH * arriving)
-        if len(marked) == 0:
+        current = trial.domain.mesh()
+        cells = current.find(points[:, left]).cells
+        large = (cells >= 0) & (current.cell_measures[cells] > _ENOUGH * sizes[left])
+        left = left[large]  # where cells are small enough they stay so
+        if len(left) == 0:
             break
-        trial, _ = trial.refined(marked)
+        trial, _ = trial.refined(np.unique(cells[large]))
     old = np.arange(mesh.size)
     for change in trial.refinements:
         old = old[change.old]
     finest = trial.finest.mesh()
+    arriving, cells = np.full(finest.size, np.inf), finest.find(points).cells
+    np.minimum.at(arriving, cells[cells >= 0], sizes[cells >= 0])
+    room = np.floor(np.log2(_ENOUGH * arriving / finest.cell_measures))
+    allowed = np.clip(np.minimum(levels[old], room), 0, most).astype(np.intp)
     untouched = np.bincount(old, minlength=mesh.size)[old] == 1
-    room = np.log2(_ENOUGH * _smallest(finest, points, sizes) / finest.cell_measures)
-    allowed = np.minimum(levels[old], np.where(np.isfinite(room), np.floor(room), levels.max(initial=0)))
-    return trial.coarsened(np.where(untouched, np.maximum(allowed, 0), 0).astype(np.intp))
-
-
-def _smallest(mesh: UnstructuredMesh, points: Array, sizes: Array) -> Array:
-    """Smallest size that arrives in every cell, infinite where none does."""
-    cells = mesh.find(points).cells
-    result = np.full(mesh.size, np.inf)
-    np.minimum.at(result, cells[cells >= 0], sizes[cells >= 0])
-    return result
+    return trial.coarsened(np.where(untouched, allowed, 0))

@@ -31,7 +31,11 @@ from stfem.timestepping import Node, NonFiniteError, Stepper
 __all__ = ["TimeMarching"]
 
 #: Part of the tolerance that refinement aims at, so that the next window need not be repeated at once.
-_AIM = 0.8
+_AIM = 0.9
+#: Part of the error that is always given for fewer cells.
+_TRIFLE = 0.02
+#: Largest factor by which a window may add more than the one before; bisections that are forgotten at most.
+_LARGEST, _FURTHEST = 1e3, 12
 #: Share of the time stepping in what a window adds, too much, from which on slabs are halved.
 _DOMINATES = 0.5
 #: Part of the cells that have to change for a change of the mesh.
@@ -316,17 +320,16 @@ class _March:
         """The mesh that the next window is tried on."""
         search, strategy = self.search, self.strategy
         best, mesh = reached.window.best, reached.domain.mesh()
-        factor = min(reached.spent.factor(_AIM * search.tol), 1e6)
-        options = strategy.coarsening, search.degree, mesh.dim, strategy.coarser
-        indicators = best.indicators_sq
-        wanted = coarsenings(indicators, factor**2 * float(indicators.sum()), *options)
+        factor = min(reached.spent.factor(_AIM * search.tol), _LARGEST)
+        # the last slab says where the error is now; as many of them are what the window would add
         latest = best.latest_sq * reached.slabs**2
-        levels = coarsenings(latest, factor**2 * max(float(latest.sum()), float(indicators.sum())), *options)
+        sums = float(latest.sum()), float(best.indicators_sq.sum())
+        allowed = max(factor**2 * max(sums), (1.0 + _TRIFLE) * sums[0])
+        levels = coarsenings(latest, allowed, strategy.coarsening, search.degree, mesh.dim, _FURTHEST)
+        times = self.pace.times(reached.stop)
         along = velocity(search.problem.equation, mesh, reached.values[:, 0], reached.stop)
-        times = self.pace.times(self._start)
-        durations = {reached.stop - reached.start, float(times[-1] - times[0])}
-        ways = [duration * along for duration in durations] if strategy.follow else [np.zeros_like(along)]
-        trial = following(reached.domain, mesh.cell_measures * 2.0**wanted, ways, levels)
+        ways = [(t - reached.stop) * along for t in times] if strategy.follow else [np.zeros_like(along)]
+        trial = following(reached.domain, levels, ways, strategy.coarser)
         overlap = overlap_of(reached.domain, trial.changes)
         same = (overlap.shares == 1.0) & (overlap.measures > 0.75 * overlap.after.cell_measures[overlap.new])
         kept = np.count_nonzero(same)

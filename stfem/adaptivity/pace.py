@@ -34,7 +34,7 @@ class Pace:
     final_time
         T.
     slabs
-        Of a window, usually.
+        Of a window, usually; half of it at least.
     duration
         Of the first window.
     """
@@ -100,8 +100,8 @@ class Pace:
             self._count = min(ceil(count / _SHORTER), _CROWDED * usual)
         elif temporal > _LARGE or (stays < _MOVES and change < _CHANGES):
             factor = _SHORTER
-        elif temporal < _SMALL and count > usual:
-            self._count = max(usual, int(count / _LONGER))
+        elif temporal < _SMALL and count > ceil(usual / 2):
+            self._count = max(ceil(usual / 2), int(count / _LONGER))
         elif (change > _CHANGES and stays > _MOVES) or (temporal < _SMALL and stays > _STAYS):
             factor = _LONGER
         self._duration = min(factor * duration, self.final_time)
