@@ -263,19 +263,6 @@ def _prepare(
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
 
 
-def step_limits(semi: AnySemidiscretization, state: Array) -> StepLimits:
-    """What limits the time steps of a scheme at a state."""
-    return StepLimits(
-        semi.degree,
-        semi.problem.final_time,
-        semi.convective_rate(state),
-        semi.transport_spectrum,
-        (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
-        semi.reaction_rate,
-        hasattr(semi, "linearise"),
-    )
-
-
 def _corrected(
     semi: AnySemidiscretization, correction: bool | Reconstruction | EquationProjection, implicit: bool
 ) -> Array | None:

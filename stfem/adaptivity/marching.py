@@ -37,7 +37,7 @@ _TRIFLE = 0.02
 #: Largest factor by which a window may add more than the one before; bisections that are forgotten at most.
 _LARGEST, _FURTHEST = 1e3, 12
 #: Share of the time stepping in what a window adds, too much, from which on slabs are halved.
-_DOMINATES = 0.5
+_DOMINATES = 0.25
 #: Part of the cells that have to change for a change of the mesh.
 _WORTH = 0.05
 #: Explicit time steps per slab from which on implicit ones are used, one per slab.

@@ -13,7 +13,7 @@ __all__ = ["Pace"]
 
 #: Shares of the time stepping in what a window adds: above the first the next slabs are shorter, below the
 #: second longer, by these factors.
-_LARGE, _SMALL = 0.3, 0.1
+_LARGE, _SMALL = 0.2, 0.05
 _SHORTER, _LONGER = 0.7, 1.5
 #: Share of the change of the mesh from which on the next windows are longer.
 _CHANGES = 0.3

@@ -266,10 +266,10 @@ def test_slabs_get_shorter_where_time_stepping_dominates():
     checked(stfem.certify(problem, strategy=strategy, **options), 2e-4)
     repeated = [(a, b) for a, b in pairwise(windows) if not a.accepted]
     shorter = [(b.stop - b.start) / b.slabs < (a.stop - a.start) / a.slabs for a, b in repeated]
-    slow = [a.temporal > 0.5 for a, _ in repeated]
+    slow = [a.temporal > 0.25 for a, _ in repeated]
     assert any(slow)
     assert shorter == slow
-    assert all(b.cells > a.cells for a, b in repeated if a.temporal <= 0.5)
+    assert all(b.cells > a.cells for a, b in repeated if a.temporal <= 0.25)
 
 
 def test_pace():
