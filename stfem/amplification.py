@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from stfem.determinism import deterministic
 from stfem.semidiscretization.linearised import linearised, mass_root, steady
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
@@ -67,6 +68,7 @@ class StabilityFactor:
         )
 
 
+@deterministic
 def stability_factor(solution: Solution, starts: int = 8, intervals: int = 64) -> StabilityFactor:
     """Estimate by how much small errors of a solution grow until the final time.
 

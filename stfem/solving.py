@@ -13,11 +13,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from tqdm import tqdm
 
+from stfem.arguments import check_methods, check_objects, check_positive, named
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
+from stfem.failures import SolverError
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus, UnsupportedDomainError
 from stfem.problems.domain import torus_of
 from stfem.reconstruction import Reconstruction, Siac, initial_corrected
+from stfem.running import Interruption, Recorder, failed, until
 from stfem.semidiscretization import (
     AnySemidiscretization,
     EquationProjection,
@@ -27,7 +31,7 @@ from stfem.semidiscretization import (
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.stationary import StationarySolution
-from stfem.timestepping import Node, StepLimits, Stepper, integrate
+from stfem.timestepping import Node, StepLimits, Stepper, integrate, require_admissible
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
@@ -46,6 +50,7 @@ class Estimator(Protocol):
         ...
 
 
+@deterministic
 def solve(
     problem: Problem,
     *,
@@ -96,16 +101,24 @@ def solve(
     ------
     ValueError, TypeError
         For arguments out of range, both ``dt`` and ``cfl``, or an explicit stepper without a stable step.
-    NonFiniteError
-        Where the run blows up, with time and step.
+    SolverError
+        Where the run comes to no end, with time, step and, where it is known, cell and state; what was
+        reached is its ``solution``. `NonFiniteError` where it blows up, among them `CflError` where the time
+        step was too long, and `InadmissibleStateError` for states without wave speeds; `SolveError` for a
+        system that was not solved; `DataError` for data that are unusable at some time.
+    InterruptedRunError
+        For a first Ctrl-C, after the step the run is in; a second one interrupts at once.
     """
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
-    nodes = _stream(solution, progress)
-    kept = tuple(nodes) if history else None
-    last = kept[-1] if kept else deque(nodes, maxlen=1).pop()
-    return replace(solution, values=last.values, stored=kept)
+    with Interruption() as interruption:
+        recorder = Recorder(_stream(solution, progress), interruption)
+        kept = deque(recorder, maxlen=None if history else 1)
+    if recorder.failure is not None:
+        raise failed(recorder.failure, solution, recorder.last)
+    return replace(solution, values=kept[-1].values, stored=tuple(kept) if history else None)
 
 
+@deterministic
 def estimate(solution: Solution | StationarySolution, estimator: Estimator | None = None) -> Estimate:
     """Guaranteed bound, enclosure and indicators for a solution (T2–T4).
 
@@ -129,7 +142,7 @@ def estimate(solution: Solution | StationarySolution, estimator: Estimator | Non
         return solution.estimate(estimator)
     if not isinstance(solution, Solution):
         raise TypeError(
-            f"solution: expected a Solution, as solve(…) returns it, got {_named(solution)}; "
+            f"solution: expected a Solution, as solve(…) returns it, got {named(solution)}; "
             "certify(problem, …) solves and estimates"
         )
     chosen = chosen_estimator(estimator, solution.problem)
@@ -159,6 +172,7 @@ class Certificate(Estimate):
         return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
 
 
+@deterministic
 def certify(
     problem: Problem,
     *,
@@ -185,17 +199,40 @@ def certify(
 
     Raises
     ------
-    ValueError, TypeError, NonFiniteError
-        As `solve`.
+    ValueError, TypeError, SolverError, InterruptedRunError
+        As `solve`; what was reached is the ``certificate`` of the last two.
     """
     chosen = chosen_estimator(estimator, problem)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
-    recorder = _Recorder(_stream(solution, progress))
     started = time.perf_counter()
-    result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
-    solution = replace(solution, values=recorder.last.values)
+    with Interruption() as interruption:
+        recorder = Recorder(_stream(solution, progress), interruption)
+        try:
+            result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
+        except SolverError as error:  # of the estimate: the residual overflows before the solution
+            recorder.failure, result, last = error, error.estimate, error.node
+        except ValueError:
+            if recorder.failure is None or recorder.count > 1:
+                raise
+            raise failed(recorder.failure, solution, recorder.last) from None
+        else:
+            last = recorder.last
+    if recorder.failure is None:
+        return _certificate(result, solution, last, recorder, started)
+    ended = until(solution, last)
+    certificate = None
+    if result is not None and ended is not None:
+        certificate = _certificate(result, ended, last, recorder, started)
+    raise failed(recorder.failure, solution, recorder.last, certificate)
+
+
+def _certificate(
+    result: Estimate, solution: Solution, last: Node, recorder: Recorder, started: float
+) -> Certificate:
+    """Estimate and solution together, up to a node, with the times that both took."""
+    solution = replace(solution, values=last.values)
     facts = {
         **result.facts,
         **solution.facts,
@@ -207,24 +244,6 @@ def certify(
     }
     own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)} | {"facts": facts}
     return Certificate(**own, solution=solution)
-
-
-class _Recorder:
-    """Passes nodes on, remembers the last one and the time that computing them took."""
-
-    def __init__(self, nodes: Iterator[Node]) -> None:
-        self._nodes = nodes
-        self.seconds = 0.0
-
-    def __iter__(self) -> Iterator[Node]:
-        while True:
-            started = time.perf_counter()
-            node = next(self._nodes, None)
-            self.seconds += time.perf_counter() - started
-            if node is None:
-                return
-            self.last = node
-            yield node
 
 
 # squares of values that are too large overflow; the run that follows ends with an error of its own
@@ -242,25 +261,34 @@ def _prepare(
 ) -> Solution:
     """Everything that is known before the first step."""
     if not isinstance(problem, Problem):
-        raise TypeError(f"problem: expected a Problem, got {_named(problem)}")
+        raise TypeError(f"problem: expected a Problem, got {named(problem)}")
     if dt is not None and cfl is not None:
         raise TypeError("solve: expected either dt or cfl, got both")
     for name, value in (("dt", dt), ("cfl", cfl)):
-        _check_positive(name, value)
-    _check_objects(stepper, flux, penalty, initial_correction)
+        check_positive(name, value)
+    check_objects(stepper, flux, penalty, initial_correction)
     if isinstance(degree, (float, np.floating)) and float(degree).is_integer():
         degree = int(degree)  # like the numbers of cells: 2.0 is a whole number
     semi = semidiscretize(problem, cells, degree, flux, penalty)
     projection = semi.project(problem.initial)
-    limits = step_limits(semi, projection)
+    limits = StepLimits.of(semi, projection)
+    _require_waves(semi, projection, limits.convective_rate)
     chosen = stepper if stepper is not None else limits.default_stepper(dt)
     initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
         initial = projection
     else:  # waves of the corrected state may be faster, next to a jump by far
-        limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
+        rate = semi.convective_rate(initial)
+        _require_waves(semi, initial, rate, "initial_correction=False leaves the L² projection as it is")
+        limits = replace(limits, convective_rate=max(limits.convective_rate, rate))
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
+
+
+def _require_waves(semi: AnySemidiscretization, values: Array, rate: float, advice: str = "") -> None:
+    """Raise InadmissibleStateError for initial values without wave speeds, whose largest rate tells."""
+    if not np.isfinite(rate):
+        require_admissible(semi, values, advice)
 
 
 def _corrected(
@@ -274,12 +302,12 @@ def _corrected(
             return correction.of(semi)
         raise UnsupportedDomainError(
             "initial_correction: expected True, False or EquationProjection(…) for a problem on a Box or "
-            f"Domain, got {_named(correction)}"
+            f"Domain, got {named(correction)}"
         )
     if isinstance(correction, EquationProjection):
         raise UnsupportedDomainError(
             "initial_correction: expected True, False or a reconstruction such as Siac() for a problem on a "
-            f"Torus, got {_named(correction)}"
+            f"Torus, got {named(correction)}"
         )
     if correction is False:
         return None
@@ -292,45 +320,10 @@ def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
     on_mesh = isinstance(problem, Problem) and not isinstance(problem.domain, Torus)
     if given is None:
         return MeshEstimator() if on_mesh else SplitEstimator()
-    _check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
+    check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
     if isinstance(problem, Problem) and not getattr(given, "on_meshes", False):
         torus_of(problem.domain, type(given).__name__)
     return given
-
-
-def _check_objects(stepper: object, flux: object, penalty: object, initial_correction: object) -> None:
-    """Raise TypeError for what is not the object that an extension point takes."""
-    if stepper is not None:
-        _check_methods("stepper", stepper, "a stepper such as ExplicitRungeKutta(RK4)", "step", "order")
-    if isinstance(flux, type) or not callable(flux):
-        raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {_named(flux)}")
-    if penalty is not None:
-        _check_methods("penalty", penalty, "a penalty such as InteriorPenalty(10.0)", "coefficient")
-    if not isinstance(initial_correction, (bool, EquationProjection)):
-        rule = "True, False or a reconstruction such as Siac()"
-        _check_methods("initial_correction", initial_correction, rule, "bind")
-
-
-def _check_methods(name: str, given: object, expected: str, *attributes: str) -> None:
-    """Raise TypeError for a class, and for an object without one of the attributes."""
-    if isinstance(given, type) or not all(hasattr(given, attribute) for attribute in attributes):
-        raise TypeError(f"{name}: expected {expected}, got {_named(given)}")
-
-
-def _check_positive(name: str, value: object) -> None:
-    if value is None:
-        return
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {_named(value)}")
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
-
-
-def _named(given: object) -> str:
-    """What was passed, for messages: numbers and words themselves, classes and objects by name."""
-    if given is None or isinstance(given, (str, bool, int, float, np.generic)):
-        return repr(given)
-    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
 
 
 def _stream(solution: Solution, progress: bool) -> Iterator[Node]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, stationary_estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, StationaryProblem
@@ -87,6 +88,7 @@ class StationarySolution:
         )
 
 
+@deterministic
 def solve_stationary(
     problem: StationaryProblem,
     *,

@@ -25,8 +25,8 @@ from stfem.meshes.quadrature import Array
 from stfem.problems import Domain
 from stfem.problems.arguments import checked_number
 from stfem.semidiscretization import UnstructuredSemidiscretization
-from stfem.solving import DEFAULT_CFL, step_limits
-from stfem.timestepping import Node, NonFiniteError, Stepper
+from stfem.solving import DEFAULT_CFL
+from stfem.timestepping import Node, NonFiniteError, StepLimits, Stepper
 
 __all__ = ["TimeMarching"]
 
@@ -239,7 +239,7 @@ class _March:
         self, semi: UnstructuredSemidiscretization, state: Array, slab: float
     ) -> tuple[Stepper, int]:
         """How to step, and time steps per slab."""
-        limits, given = step_limits(semi, state), self.search.options["stepper"]
+        limits, given = StepLimits.of(semi, state), self.search.options["stepper"]
         chosen: Stepper = given if given is not None else limits.default_stepper()
         steps = max(1, ceil(slab / (DEFAULT_CFL * limits.stable_step(chosen)) * (1.0 - 1e-10)))
         if given is None and steps > _MOST_STEPS:

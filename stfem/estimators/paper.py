@@ -197,7 +197,7 @@ class _Run:
 
     def _result(self, steps: int, last: NodeReconstruction) -> Estimate:
         problem, exact = self.problem, self.problem.exact is not None
-        time, dg = problem.final_time, last.node.values
+        time, dg = last.node.time, last.node.values
         bound, e_r2 = self._bound(time), float(np.sqrt(self.flux_sq))
         gap = self._norm(last.state[0, 0] - values_at(dg, self.degree, self._abscissae, self.dim))
         times, bounds, alphas, betas = np.array(self.rows).T

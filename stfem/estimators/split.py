@@ -130,7 +130,13 @@ class _Run:
             for slab in slabs:
                 if state is None:
                     state = self._start(self.initial)
-                self._take(state, slab, selector)
+                try:
+                    self._take(state, slab, selector)
+                except NonFiniteError as error:
+                    if self.rows:
+                        error.estimate = self._result(state, self.initial, slab.start, selector)
+                        error.node = slab.start.node
+                    raise
                 last = slab.stop
                 del slab  # and with it the nodes that no later slab needs
         if state is None:

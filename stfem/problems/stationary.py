@@ -120,5 +120,14 @@ def _timed(given: object, name: str) -> object:
     if isinstance(given, Data) or not callable(given):
         return given
     check_arguments(given, name, "x")
-    function = given
-    return lambda x, t: function(x)
+    return _Steady(given)
+
+
+@dataclass(frozen=True)
+class _Steady:
+    """f(x) as a function of (x, t)."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, x: Any, t: float) -> Any:
+        return self.function(x)

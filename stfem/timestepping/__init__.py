@@ -1,9 +1,10 @@
 """Time stepping: self-checking tableaux, explicit and implicit-explicit steppers, a stream of nodes."""
 
 from stfem.timestepping.explicit import ExplicitRungeKutta
+from stfem.timestepping.failing import CflError, InadmissibleStateError, diagnosed, require_admissible
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
-from stfem.timestepping.integrate import Node, NonFiniteError, integrate, node_at, number_of_steps
+from stfem.timestepping.integrate import DataError, Node, NonFiniteError, integrate, node_at, number_of_steps
 from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
     ARK324L2SA,
@@ -41,7 +42,12 @@ __all__ = [
     "ImplicitTableau",
     "InPlaceODE",
     "Node",
+    "CflError",
+    "DataError",
+    "InadmissibleStateError",
     "NonFiniteError",
+    "diagnosed",
+    "require_admissible",
     "StepLimits",
     "Stepper",
     "default_stepper",

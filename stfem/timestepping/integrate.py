@@ -8,6 +8,7 @@ from math import ceil, isfinite, isnan
 
 import numpy as np
 
+from stfem.failures import SolverError
 from stfem.semidiscretization import SolveError
 from stfem.timestepping.stepper import ODE, Array, Stepper, Writing
 
@@ -25,17 +26,27 @@ class Node:
     acceleration: Array | None = None
 
 
-class NonFiniteError(FloatingPointError):
+class NonFiniteError(SolverError, FloatingPointError):
     """The run produced an infinite value or a NaN; ``time`` and ``step`` say where it was found first."""
 
     def __init__(self, quantity: str, time: float, step: int) -> None:
         super().__init__(
-            f"the {quantity} is not finite at time {time:.17g} (step {step}): the run is unstable (a smaller "
-            "time step may help), its data are not finite there, or its values are so large (beyond 1e150) "
-            "that squares of them are not finite"
+            f"the {quantity} is not finite at time {time:.17g} (step {step})",
+            time=time,
+            step=step,
+            advice="the run is unstable (a smaller time step may help), its data are not finite there, or "
+            "its values are so large (beyond 1e150) that squares of them are not finite",
         )
-        self.time = time
-        self.step = step
+
+
+class DataError(SolverError, ValueError):
+    """Data turned out to be unusable in the middle of a run, such as a source that is not finite.
+
+    What they were found to be is in the message, and in the ValueError that it comes from.
+    """
+
+    def __init__(self, error: ValueError, time: float, step: int) -> None:
+        super().__init__(f"{error} (in step {step}, from time {time:.17g})", time=time, step=step)
 
 
 def number_of_steps(final_time: float, dt: float) -> int:
@@ -84,6 +95,8 @@ def integrate(
         a value or a rate is infinite or NaN; raised for the first such node, instead of yielding it.
     SolveError
         an implicit step whose system was not solved, with its time and number.
+    DataError
+        data that are not usable at a time of the run.
     ValueError
         from ``number_of_steps``, at the call.
     """
@@ -112,9 +125,11 @@ def _nodes(
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             try:
                 values = stepper.step(ode, node.time, node.values, dt, node.rate)
+                node = node_at(ode, time, values, n)
             except SolveError as error:
                 raise SolveError(error.what, error.residual, node.time, n) from error
-        node = node_at(ode, time, values, n)
+            except ValueError as error:
+                raise DataError(error, node.time, n) from error
     if progress is not None:
         progress(steps, steps)
     yield node

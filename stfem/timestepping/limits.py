@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.semidiscretization import AnySemidiscretization
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
@@ -52,6 +53,20 @@ class StepLimits:
     diffusive_rate: Callable[[], float] | None = None
     reaction_rate: float = 0.0
     has_jacobian: bool = False
+
+    @classmethod
+    def of(cls, semidiscretization: AnySemidiscretization, values: NDArray[np.float64]) -> StepLimits:
+        """Limits of a scheme whose waves are those of a state."""
+        semi = semidiscretization
+        return cls(
+            semi.degree,
+            semi.problem.final_time,
+            semi.convective_rate(values),
+            semi.transport_spectrum,
+            (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
+            semi.reaction_rate,
+            hasattr(semi, "linearise"),
+        )
 
     def default_stepper(self, dt: float | None = None) -> Stepper:
         """Explicit where diffusion does not limit the step to a quarter, else implicit–explicit.
