@@ -14,6 +14,7 @@ from stfem.adaptivity.mesh_search import MeshSearch, StoppedError
 from stfem.adaptivity.start import started_mesh
 from stfem.adaptivity.trial import first_trial
 from stfem.estimators import Estimate, MeshEstimator
+from stfem.failures import SolverError
 from stfem.problems import Domain
 from stfem.problems.arguments import checked_number
 from stfem.solving import DEFAULT_CFL, Certificate, certify
@@ -84,7 +85,10 @@ class WholeInterval:
         started = time.perf_counter()
         problem = search.on(domain).problem
         watched = _Watched(search.estimator, search)
-        result = certify(problem, degree=search.degree, cfl=cfl, estimator=watched, **search.options)
+        try:
+            result = certify(problem, degree=search.degree, cfl=cfl, estimator=watched, **search.options)
+        except SolverError as error:
+            raise StoppedError(f"the run on {domain.mesh().size} cells ends: {error}") from error
         if search.best is None or search.size(result) < search.size(search.best[0]):
             own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)}
             search.best = Estimate(**own), result.solution

@@ -21,12 +21,13 @@ from stfem.adaptivity.trial import Trial, first_trial
 from stfem.adaptivity.windows import slab_nodes
 from stfem.estimators import Estimate
 from stfem.estimators.unstructured import MeshWindow
+from stfem.failures import SolverError
 from stfem.meshes.quadrature import Array
 from stfem.problems import Domain
 from stfem.problems.arguments import checked_number
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.solving import DEFAULT_CFL
-from stfem.timestepping import Node, NonFiniteError, StepLimits, Stepper
+from stfem.timestepping import Node, StepLimits, Stepper
 
 __all__ = ["TimeMarching"]
 
@@ -182,8 +183,8 @@ class _March:
         for _ in range(_REPEATS):
             try:
                 tried = self._tried(trial)
-            except NonFiniteError as error:
-                self.pace.halve(self._start, f"the run is not finite at t = {error.time:.3g}")
+            except SolverError as error:
+                self.pace.halve(self._start, f"the run ends: {error}")
                 continue
             spent = tried.spent
             if spent.expected() <= search.tol:
@@ -210,7 +211,7 @@ class _March:
             overlap = overlap_of(before.domain, trial.changes)
             first = before.values
             if trial.domain is not before.domain:
-                # û with the means of U: smooth where cells change, and of the same mass
+                # û with the means of U: smooth where cells change, and of the same mass (T4.10)
                 best = before.window.best
                 carried = best.final_state.copy()
                 carried[:, 0] = before.values[:, 0]

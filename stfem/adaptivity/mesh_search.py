@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from tqdm import tqdm
 
 from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.problems import Domain, Problem
 from stfem.semidiscretization import UnstructuredSemidiscretization
@@ -119,6 +120,7 @@ class MeshSearch:
     attempts: list[Attempt] = field(default_factory=list)
     best: tuple[Estimate, Solution] | None = None
 
+    @deterministic
     def run(self, strategy: Strategy) -> ToleranceCertificate:
         """Let a strategy search.
 

@@ -30,7 +30,7 @@ class MeshPass:
     """One pass over the slabs.
 
     At a change of the mesh û⁻ of the old mesh is replaced by û⁺ of the new one. The pass over the new mesh
-    goes on from that over the old one, which stays as it is (T4.8): with the lifted oscillations z^± of
+    goes on from that over the old one, which stays as it is (T4.10): with the lifted oscillations z^± of
     boundary data
 
         ‖u − û⁺ − z⁺‖ ≤ ‖u − û⁻ − z⁻‖ + ‖û⁺ − û⁻‖ + ‖z⁻‖ + ‖z⁺‖ ,
@@ -153,7 +153,7 @@ class MeshPass:
         return max(added, level * slab.time.duration / self.problem.final_time)
 
     def _go_on(self, slab: MeshSlab, start: float, before: MeshPass, overlap: MeshOverlap) -> None:
-        """The state after û has jumped to that of the first slab here, with ‖z⁺‖ (T4.8)."""
+        """The state after û has jumped to that of the first slab here, with ‖z⁺‖ (T4.10)."""
         if before.state is None:
             raise ValueError("before: expected a pass that took a slab, got one that did not")
         fields = before.final_state, slab.at(0.0, slab.state)
