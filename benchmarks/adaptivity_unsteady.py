@@ -110,10 +110,13 @@ def outflow(eps: float, mesh: Any) -> Problem:
 
 CASES = (
     Case("layer", 1e-4, 1, front, large_square, 6, (60, 120), (2e-2, 1e-2, 5e-3)),
-    Case("layer", 1e-4, 2, front, large_square, 6, (48, 96), (2e-2, 8e-3, 3.2e-3)),
-    Case("rotating pulse", 1e-4, 2, pulse, l_shape, 2, (3, 4, 5), (5e-2, 2e-2)),
-    Case("outflow layer", 2e-2, 2, outflow, square, 4, (8, 16, 32), (2e-2, 5e-3)),
-    *(Case("wide layer", eps, 2, wide_front, square, 4, (32,), (1e-2,)) for eps in (1e-2, 1e-3, 1e-5, 1e-6)),
+    Case("layer", 1e-4, 2, front, large_square, 6, (48, 96), (2e-2, 8e-3, 4e-3, 2e-3)),
+    Case("rotating pulse", 1e-4, 2, pulse, l_shape, 2, (3, 4, 5), (2e-2, 4e-3, 8e-4)),
+    Case("outflow layer", 2e-2, 2, outflow, square, 4, (8, 16, 32), (4e-2, 1e-2, 2.5e-3)),
+    *(
+        Case("wide layer", eps, 2, wide_front, square, 4, (16, 32), (1e-2,))
+        for eps in (1e-2, 1e-3, 1e-5, 1e-6)
+    ),
 )
 
 

@@ -216,8 +216,7 @@ class _March:
                 carried = best.final_state.copy()
                 carried[:, 0] = before.values[:, 0]
                 first = overlap.project(best.reconstruction.target, carried, semi.space)
-        slab = float(times[1] - times[0])
-        stepper, steps = self._stepping(semi, first, slab)
+        stepper, steps = self._stepping(semi, first, np.diff(times))
         last: list[Node] = []
 
         def nodes() -> Iterator[Node]:
@@ -229,22 +228,24 @@ class _March:
         window = self.estimator.window(semi, nodes(), stepper.order, earlier, overlap)
         estimate = window.result()
         result = _Window(
-            *(float(times[0]), float(times[-1]), len(times) - 1, trial.domain, semi, stepper, slab / steps),
+            *(float(times[0]), float(times[-1]), len(steps), trial.domain, semi, stepper),
+            float((np.diff(times) / steps).max()),
             *(first, last[0].values, window, estimate),
             *self._spent(window, estimate, times),
         )
-        self._record(result, steps, time.perf_counter() - started)
+        self._record(result, sum(steps), time.perf_counter() - started)
         return result
 
     def _stepping(
-        self, semi: UnstructuredSemidiscretization, state: Array, slab: float
-    ) -> tuple[Stepper, int]:
-        """How to step, and time steps per slab."""
+        self, semi: UnstructuredSemidiscretization, state: Array, slabs: Array
+    ) -> tuple[Stepper, list[int]]:
+        """How to step, and numbers of time steps in slabs of these lengths."""
         limits, given = StepLimits.of(semi, state), self.search.options["stepper"]
         chosen: Stepper = given if given is not None else limits.default_stepper()
-        steps = max(1, ceil(slab / (DEFAULT_CFL * limits.stable_step(chosen)) * (1.0 - 1e-10)))
-        if given is None and steps > _MOST_STEPS:
-            return limits.default_stepper(slab), 1
+        stable = DEFAULT_CFL * limits.stable_step(chosen)
+        steps = [max(1, ceil(slab / stable * (1.0 - 1e-10))) for slab in slabs.tolist()]
+        if given is None and max(steps) > _MOST_STEPS:
+            return limits.default_stepper(float(slabs.max())), [1] * len(steps)
         return chosen, steps
 
     def _spent(self, window: MeshWindow, estimate: Estimate, times: Array) -> tuple[Spent, float, float]:
@@ -276,7 +277,7 @@ class _March:
             degree=self.search.degree,
             cfl=DEFAULT_CFL,
             dt=tried.dt,
-            steps=steps * tried.slabs,
+            steps=steps,
             slabs=tried.slabs,
             dofs=tried.semi.dofs,
             bound=self.search.size(estimate),

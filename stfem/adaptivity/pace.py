@@ -22,6 +22,8 @@ _CHANGES = 0.3
 _MOVES, _STAYS = 0.2, 0.5
 #: Largest number of slabs of a window, in multiples of the usual one, before windows get shorter instead.
 _CROWDED = 4
+#: Slabs of a window, from equal ones (0) to those between Chebyshev's points (1).
+_GRADED = 0.5
 #: The shortest window, relative to the run.
 _SHORTEST = 1e-9
 
@@ -44,10 +46,15 @@ class Pace:
         self._duration = min(duration, final_time)
 
     def times(self, start: float) -> Array:
-        """Ends of the slabs of a window from a time on; windows of this length lead to the final time."""
+        """Ends of the slabs of a window from a time on; windows of this length lead to the final time.
+
+        The first and the last slabs are shorter: interpolation in time is one-sided there.
+        """
         left = self.final_time - start
         windows = max(1, ceil(left / self._duration * (1.0 - 1e-10)))
-        times = np.linspace(start, start + left / windows, self._count + 1)
+        parts = np.linspace(0.0, 1.0, self._count + 1)
+        parts += _GRADED * (0.5 * (1.0 - np.cos(np.pi * parts)) - parts)
+        times = start + left / windows * parts
         if windows == 1:
             times[-1] = self.final_time
         return times

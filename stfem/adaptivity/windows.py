@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from stfem.timestepping.stepper import ODE
 __all__ = ["slab_nodes"]
 
 
-def slab_nodes(ode: ODE, stepper: Stepper, initial: Array, times: Array, steps: int) -> Iterator[Node]:
+def slab_nodes(
+    ode: ODE, stepper: Stepper, initial: Array, times: Array, steps: Sequence[int]
+) -> Iterator[Node]:
     """The nodes at given times, with equal time steps between two of them.
 
     Parameters
@@ -27,7 +30,7 @@ def slab_nodes(ode: ODE, stepper: Stepper, initial: Array, times: Array, steps: 
     times
         Ascending.
     steps
-        Time steps from one of these times to the next.
+        Numbers of time steps from each of these times to the next.
 
     Raises
     ------
@@ -36,14 +39,14 @@ def slab_nodes(ode: ODE, stepper: Stepper, initial: Array, times: Array, steps: 
     """
     node, taken = node_at(ode, float(times[0]), np.array(initial, dtype=float), 0), 0
     yield node
-    for start, stop in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
-        dt = (stop - start) / steps
-        for k in range(1, steps + 1):
+    for (start, stop), count in zip(pairwise(times.tolist()), steps, strict=True):
+        dt = (stop - start) / count
+        for k in range(1, count + 1):
             taken += 1
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 try:
                     values = stepper.step(ode, node.time, node.values, dt, node.rate)
                 except SolveError as error:
                     raise SolveError(error.what, error.residual, node.time, taken) from error
-            node = node_at(ode, stop if k == steps else start + k * dt, values, taken)
+            node = node_at(ode, stop if k == count else start + k * dt, values, taken)
         yield node

@@ -59,7 +59,7 @@ def windows(problem, degree, change, rules=PATCHES, times=TIMES, seen=None):
             first = overlap.project(best.reconstruction.space, values, semi.space) if changes else values
         else:
             first = solution.initial
-        nodes = list(slab_nodes(semi, stepper, first, np.linspace(start, stop, SLABS + 1), 4))
+        nodes = list(slab_nodes(semi, stepper, first, np.linspace(start, stop, SLABS + 1), [4] * SLABS))
         result.append(estimator.window(semi, nodes, stepper.order, result[-1] if result else None, overlap))
         values = nodes[-1].values
         if seen is not None:
@@ -143,7 +143,7 @@ def test_an_unchanged_mesh_changes_nothing(monkeypatch):
     solution = stfem.solve(problem, degree=1, dt=0.1 / (4 * SLABS))
     semi, stepper = solution.semidiscretization, solution.stepper
     times = np.concatenate([np.linspace(a, b, SLABS + 1)[:-1] for a, b in pairwise(TIMES)] + [TIMES[-1:]])
-    nodes = slab_nodes(semi, stepper, solution.initial, times, 4)
+    nodes = slab_nodes(semi, stepper, solution.initial, times, [4] * (len(times) - 1))
     whole = stfem.MeshEstimator(spacing=1).run(semi, nodes, stepper.order)
     assert together[-1].result().facts["changes"] == 0
     assert apart.facts["changes"] == 2
