@@ -211,11 +211,14 @@ class _March:
             overlap = overlap_of(before.domain, trial.changes)
             first = before.values
             if trial.domain is not before.domain:
-                # û with the means of U: smooth where cells change, and of the same mass (T4.10)
+                # where cells change û with the means of U: smooth, and of the same mass (T4.10)
                 best = before.window.best
                 carried = best.final_state.copy()
                 carried[:, 0] = before.values[:, 0]
                 first = overlap.project(best.reconstruction.target, carried, semi.space)
+                kept = overlap.untouched
+                plain = overlap.project(before.semi.space, before.values, semi.space)
+                first[:, :, kept] = plain[:, :, kept]
         stepper, steps = self._stepping(semi, first, np.diff(times))
         last: list[Node] = []
 
@@ -333,6 +336,5 @@ class _March:
         ways = [(t - reached.stop) * along for t in times] if strategy.follow else [np.zeros_like(along)]
         trial = following(reached.domain, levels, ways, strategy.coarser)
         overlap = overlap_of(reached.domain, trial.changes)
-        same = (overlap.shares == 1.0) & (overlap.measures > 0.75 * overlap.after.cell_measures[overlap.new])
-        kept = np.count_nonzero(same)
+        kept = np.count_nonzero(overlap.same)
         return trial if kept < (1.0 - _WORTH) * mesh.size else first_trial(reached.domain)

@@ -45,6 +45,19 @@ class MeshOverlap:
         """Volumes of the common cells ``(n,)``."""
         return np.asarray(self.shares * self.before.cell_measures[self.old])
 
+    @property
+    def same(self) -> Index:
+        """Which common cells are cells of both meshes ``(n,)``."""
+        # volumes differ by powers of ½ where they do
+        return np.asarray((self.shares == 1.0) & (self.measures > 0.75 * self.after.cell_measures[self.new]))
+
+    @property
+    def untouched(self) -> Index:
+        """Which new cells are old ones ``(C',)``, as are all that share a vertex with them."""
+        changed = np.zeros(self.after.vertices.shape[1], dtype=bool)
+        changed[self.after.cells[:, self.new[~self.same]]] = True
+        return np.asarray(~changed[self.after.cells].any(axis=0))
+
     def carried(self, values: Array) -> Array:
         """Numbers of the old cells ``(C,)``, shared out to the new ones by volume; their sum stays."""
         return self.gathered(self.shares * values[self.old])

@@ -95,6 +95,25 @@ def test_carried_numbers_keep_their_sum(shape):
     np.testing.assert_allclose(sizes, overlap.after.cell_measures, rtol=1e-12)
 
 
+@SHAPES
+def test_cells_that_stay(shape):
+    domain, changes = changed(shape)
+    overlap = overlap_of(domain, changes)
+    assert 0 < np.count_nonzero(overlap.same) < len(overlap.same)
+    untouched = np.flatnonzero(overlap.untouched)
+    space, u = random_field(domain.mesh(), 1)
+    found = overlap.project(space, u, BrokenSpace(overlap.after, 1))
+    old = {tuple(x): k for k, x in enumerate(np.round(overlap.before.centroids.T, 12))}
+    same = [old.get(tuple(x)) for x in np.round(overlap.after.centroids.T, 12)]
+    # others were cut and put together again
+    assert sum(k is not None for k in same) >= np.count_nonzero(overlap.same)
+    assert len(untouched) > 0 or shape == "tetrahedra"
+    for k in untouched:  # and so are those around
+        around = np.isin(overlap.after.cells, overlap.after.cells[:, k]).any(axis=0)
+        assert all(same[j] is not None for j in np.flatnonzero(around))
+        assert found[0, 0, k] == pytest.approx(u[0, 0, same[k]], abs=1e-13)
+
+
 def test_no_change_is_a_change_to_the_same_mesh():
     domain = named_domain("triangles")
     overlap = overlap_of(domain, ())

@@ -28,6 +28,7 @@ from stfem.data import Polynomial
 from stfem.equations import AdvectionDiffusion, Burgers
 from stfem.problems import moving_front, outflow_layer, rotating_pulse
 from stfem.reconstruction.unstructured import TwoStage
+from stfem.spaces.broken import BrokenSpace
 
 
 def line(cells=8):
@@ -206,6 +207,27 @@ def test_files_and_pictures(tmp_path):
     result.solution.plot(tmp_path / "solution.png")
     result.plot(tmp_path / "estimate.png")
     assert (tmp_path / "solution.png").exists()
+
+
+def test_mass_is_kept_by_changes():
+    """On a torus of triangles, without sources."""
+
+    def exact(x, t=0.0):
+        waves = np.sin(np.pi * (x[0] - 0.5 - t)) ** 2 + np.sin(np.pi * (x[1] - 0.5)) ** 2
+        return np.exp(-waves / 0.05)
+
+    domain = Domain(square(4), None, (0, 1))
+    problem = Problem(AdvectionDiffusion((1.0, 0.0), 0.0), domain, exact, 0.4, exact=exact)
+    result = stfem.certify(problem, tol=3e-2, unproved=True)
+    assert result.error <= result.bound <= 3e-2
+    assert result.facts["changes"] > 0
+    sizes = []
+    for part in (result.solution.mesh_at(0.0), result.solution.problem.domain):
+        space = BrokenSpace(part.mesh(), 2)
+        sizes.append(space.project(problem.initial)[0, 0] @ part.mesh().cell_measures)
+    found = result.solution.values[0, 0] @ part.mesh().cell_measures
+    assert found == pytest.approx(sizes[0], rel=1e-13)
+    assert abs(sizes[1] - sizes[0]) > 1e-12 * sizes[0]  # of another projection it would be another
 
 
 def test_the_search_says_what_it_did(capsys):
