@@ -10,6 +10,8 @@ from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from stfem.failures import InterruptedRunError, SolverError
 from stfem.solution import Solution
 from stfem.timestepping import Node, NonFiniteError, diagnosed
@@ -117,7 +119,9 @@ def failed(
     """
     error = failure
     if isinstance(failure, NonFiniteError):
-        step = solution.problem.final_time / solution.steps
+        step = solution.problem.final_time / solution.steps if solution.sizes is None else 0.0
+        if solution.sizes is not None and last is not None and failure.time is not None:
+            step = failure.time - last.time  # the last one that was tried
         error = diagnosed(
             failure, solution.semidiscretization, solution.stepper, step, solution.initial, last
         )
@@ -131,5 +135,8 @@ def until(solution: Solution, node: Node | None) -> Solution | None:
     if node is None or node.time <= 0.0:
         return None
     problem = replace(solution.problem, final_time=node.time)
+    if solution.sizes is not None:
+        taken = solution.sizes[: int(np.searchsorted(solution.times, node.time))]
+        return replace(solution, problem=problem, values=node.values, sizes=taken)
     step = solution.problem.final_time / solution.steps
     return replace(solution, problem=problem, dt=step, values=node.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from threading import RLock
 from typing import Any, Protocol, cast
@@ -18,20 +18,23 @@ from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.failures import SolverError
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Problem, Torus, UnsupportedDomainError
+from stfem.problems import Problem, Torus
 from stfem.problems.domain import torus_of
-from stfem.reconstruction import Reconstruction, Siac, initial_corrected
+from stfem.reconstruction import Reconstruction, corrected_start, defect_norm
 from stfem.running import Interruption, Recorder, failed, until
-from stfem.semidiscretization import (
-    AnySemidiscretization,
-    EquationProjection,
-    Semidiscretization,
-    semidiscretize,
-)
+from stfem.semidiscretization import AnySemidiscretization, EquationProjection, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.stationary import StationarySolution
-from stfem.timestepping import Node, StepLimits, Stepper, integrate, require_admissible
+from stfem.timestepping import (
+    ControlledSteps,
+    Node,
+    StepControl,
+    StepLimits,
+    Stepper,
+    integrate,
+    require_admissible,
+)
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
@@ -59,6 +62,7 @@ def solve(
     dt: float | None = None,
     cfl: float | None = None,
     stepper: Stepper | None = None,
+    step_control: StepControl | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
@@ -83,6 +87,8 @@ def solve(
         Time stepping; by default explicit of order ≥ 2q + 1, implicit–explicit where diffusion would limit an
         explicit step below a quarter of the convective one, or below ``dt``; on a `Box` or `Domain` Radau IIA
         for a ``dt`` that would be unstable with both.
+    step_control
+        Steps that follow the temporal part of the residual, at most ``dt`` or the stability limit.
     flux, penalty
         Numerical fluxes.
     initial_correction
@@ -105,14 +111,19 @@ def solve(
         Where the run comes to no end, with time, step and, where it is known, cell and state; what was
         reached is its ``solution``. `NonFiniteError` where it blows up, among them `CflError` where the time
         step was too long, and `InadmissibleStateError` for states without wave speeds; `SolveError` for a
-        system that was not solved; `DataError` for data that are unusable at some time.
+        system that was not solved; `DataError` for data that are unusable at some time; `StepSizeError` where
+        no step meets the tolerance of ``step_control``.
     InterruptedRunError
         For a first Ctrl-C, after the step the run is in; a second one interrupts at once.
     """
-    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
+    solution = _prepare(
+        problem, cells, degree, dt, cfl, stepper, step_control, flux, penalty, initial_correction
+    )
+    run = _run(solution, step_control, initial_correction)
     with Interruption() as interruption:
-        recorder = Recorder(_stream(solution, progress), interruption)
+        recorder = Recorder(_shown(run, solution, progress), interruption)
         kept = deque(recorder, maxlen=None if history else 1)
+    solution = _with_steps(solution, run)
     if recorder.failure is not None:
         raise failed(recorder.failure, solution, recorder.last)
     return replace(solution, values=kept[-1].values, stored=tuple(kept) if history else None)
@@ -182,6 +193,7 @@ def certify(
     dt: float | None = None,
     cfl: float | None = None,
     stepper: Stepper | None = None,
+    step_control: StepControl | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
@@ -205,10 +217,11 @@ def certify(
     chosen = chosen_estimator(estimator, problem)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
-    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
+    solution = _prepare(problem, cells, degree, dt, cfl, stepper, step_control, flux, penalty, correction)
+    run = _run(solution, step_control, correction)
     started = time.perf_counter()
     with Interruption() as interruption:
-        recorder = Recorder(_stream(solution, progress), interruption)
+        recorder = Recorder(_shown(run, solution, progress), interruption)
         try:
             result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
         except SolverError as error:  # of the estimate: the residual overflows before the solution
@@ -216,9 +229,12 @@ def certify(
         except ValueError:
             if recorder.failure is None or recorder.count > 1:
                 raise
-            raise failed(recorder.failure, solution, recorder.last) from None
+            raise failed(recorder.failure, _with_steps(solution, run), recorder.last) from None
         else:
             last = recorder.last
+    solution = _with_steps(solution, run)
+    if result is not None and isinstance(run, ControlledSteps):
+        result = replace(result, facts={**result.facts, "rejected_steps": run.rejected})
     if recorder.failure is None:
         return _certificate(result, solution, last, recorder, started)
     ended = until(solution, last)
@@ -255,6 +271,7 @@ def _prepare(
     dt: float | None,
     cfl: float | None,
     stepper: Stepper | None,
+    control: StepControl | None,
     flux: ConvectiveFlux,
     penalty: InteriorPenalty | None,
     initial_correction: bool | Reconstruction | EquationProjection,
@@ -262,6 +279,8 @@ def _prepare(
     """Everything that is known before the first step."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {named(problem)}")
+    if control is not None and not isinstance(control, StepControl):
+        raise TypeError(f"step_control: expected a StepControl(tol), got {named(control)}")
     if dt is not None and cfl is not None:
         raise TypeError("solve: expected either dt or cfl, got both")
     for name, value in (("dt", dt), ("cfl", cfl)):
@@ -274,14 +293,15 @@ def _prepare(
     limits = StepLimits.of(semi, projection)
     _require_waves(semi, projection, limits.convective_rate)
     chosen = stepper if stepper is not None else limits.default_stepper(dt)
-    initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
+    initial = corrected_start(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
         initial = projection
     else:  # waves of the corrected state may be faster, next to a jump by far
         rate = semi.convective_rate(initial)
         _require_waves(semi, initial, rate, "initial_correction=False leaves the L² projection as it is")
         limits = replace(limits, convective_rate=max(limits.convective_rate, rate))
-    step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
+    limit = limits.stable_step if control is None else limits.stability_limit
+    step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limit(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
 
 
@@ -289,30 +309,6 @@ def _require_waves(semi: AnySemidiscretization, values: Array, rate: float, advi
     """Raise InadmissibleStateError for initial values without wave speeds, whose largest rate tells."""
     if not np.isfinite(rate):
         require_admissible(semi, values, advice)
-
-
-def _corrected(
-    semi: AnySemidiscretization, correction: bool | Reconstruction | EquationProjection, implicit: bool
-) -> Array | None:
-    """U_0, None where it is the L² projection."""
-    if not isinstance(semi, Semidiscretization):
-        if isinstance(correction, bool):
-            return None
-        if isinstance(correction, EquationProjection):
-            return correction.of(semi)
-        raise UnsupportedDomainError(
-            "initial_correction: expected True, False or EquationProjection(…) for a problem on a Box or "
-            f"Domain, got {named(correction)}"
-        )
-    if isinstance(correction, EquationProjection):
-        raise UnsupportedDomainError(
-            "initial_correction: expected True, False or a reconstruction such as Siac() for a problem on a "
-            f"Torus, got {named(correction)}"
-        )
-    if correction is False:
-        return None
-    rule = Siac() if correction is True else correction
-    return initial_corrected(semi, rule.bind(semi), implicit)
 
 
 def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
@@ -326,8 +322,24 @@ def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
     return given
 
 
-def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
+def _run(
+    solution: Solution, control: StepControl | None, correction: object
+) -> ControlledSteps | Iterator[Node]:
     """The nodes of a run that is computed for the first time."""
-    semi, final_time = solution.semidiscretization, solution.problem.final_time
-    nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
-    return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes
+    semi, stepper = solution.semidiscretization, solution.stepper
+    start, stop, dt = solution.initial, solution.problem.final_time, solution.dt
+    if control is None:
+        return integrate(semi, stepper, start, stop, dt)
+    norm = defect_norm(semi, correction, getattr(stepper, "implicit", False))
+    return ControlledSteps(semi, stepper, start, stop, control, norm, dt)
+
+
+def _shown(run: Iterable[Node], solution: Solution, progress: bool) -> Iterator[Node]:
+    """The same, with a progress bar if wanted; how many steps a control will take is not known before."""
+    total = None if isinstance(run, ControlledSteps) else solution.steps + 1
+    return iter(tqdm(run, total=total, unit="node", leave=False) if progress else run)
+
+
+def _with_steps(solution: Solution, run: object) -> Solution:
+    """The solution with the steps that a control has chosen so far."""
+    return replace(solution, sizes=np.array(run.sizes)) if isinstance(run, ControlledSteps) else solution

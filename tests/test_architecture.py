@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "fluxes": ("equations", "spaces"),
     "semidiscretization": ("problems", "fluxes", "spaces", "failures"),
     "timestepping": ("semidiscretization",),
-    "reconstruction": ("timestepping",),
+    "reconstruction": ("timestepping", "arguments"),
     "residual": ("reconstruction",),
     "estimators": ("residual",),
     "solution": ("reconstruction",),

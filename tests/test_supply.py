@@ -9,7 +9,7 @@ import importlib, pkgutil, sys
 def refuse(event, args):
     # sockets of the machine itself join processes; anything else has to name an address
     local = event == "socket.connect" and not isinstance(args[1], tuple)
-    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "urllib.Request") and not local:
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname") and not local:
         raise SystemExit(f"the network was asked for: {event} {args}")
 
 sys.addaudithook(refuse)
@@ -24,8 +24,8 @@ result.plot("result.png")
 result.solution.save("solution.npz")
 stfem.Solution.load("solution.npz", problem)
 stfem.io.write_vtk("solution.vtu", result.solution)
-table = stfem.studies.convergence(stfem.problems.linear_advection_diffusion(dim=1, eps=1e-2), cells=[8, 16], degree=[1])
-table.to_markdown()
+wave = stfem.problems.linear_advection_diffusion(dim=1, eps=1e-2)
+stfem.studies.convergence(wave, cells=[8, 16], degree=[1]).to_markdown()
 print("done" if not sys.argv[1:] else __import__("socket").create_connection(("192.0.2.1", 9)))
 """
 

@@ -19,7 +19,7 @@ from stfem.problems import Domain, Problem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
 from stfem.semidiscretization import EquationProjection
 from stfem.solving import Certificate, Estimator
-from stfem.timestepping import Stepper
+from stfem.timestepping import StepControl, Stepper
 
 __all__ = ["certify"]
 
@@ -57,6 +57,7 @@ def certify(
     estimator: Estimator | None = ...,
     dt: float | None = ...,
     cfl: float | None = ...,
+    step_control: StepControl | None = ...,
     stepper: Stepper | None = ...,
     flux: ConvectiveFlux = ...,
     penalty: InteriorPenalty | None = ...,
@@ -80,6 +81,7 @@ def certify(
     estimator: Estimator | None = None,
     dt: float | None = None,
     cfl: float | None = None,
+    step_control: StepControl | None = None,
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
@@ -97,8 +99,8 @@ def certify(
 
     Parameters
     ----------
-    cells, degree, dt, cfl
-        The grid and the time step. Not together with ``tol``, except for the degree on a `Domain`, 2 by
+    cells, degree, dt, cfl, step_control
+        The grid and the time steps. Not together with ``tol``, except for the degree on a `Domain`, 2 by
         default.
     tol
         What the bound is to be at most (the unit of the norm).
@@ -140,7 +142,7 @@ def certify(
         "penalty": penalty,
         "initial_correction": initial_correction,
     }
-    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl}
+    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
     limits = {
         "norm": norm,
         "max_dofs": max_dofs,
@@ -159,6 +161,7 @@ def certify(
             degree=degree,
             dt=dt,
             cfl=cfl,
+            step_control=step_control,
             estimator=estimator,
             progress=progress,
             **scheme,

@@ -112,7 +112,7 @@ class _Window:
     ----------
     start, stop, slabs
         Times, and number of slabs in between.
-    domain, semi, stepper, dt, first, values
+    domain, semi, stepper, sizes, first, values
         Mesh, scheme and time steps; U at both ends.
     window, estimate
         The bound with all before it.
@@ -126,7 +126,7 @@ class _Window:
     domain: Domain
     semi: UnstructuredSemidiscretization
     stepper: Stepper
-    dt: float
+    sizes: Array
     first: Array
     values: Array
     window: MeshWindow
@@ -154,7 +154,7 @@ class _March:
         self.estimator = replace(search.estimator, spacing=1)
         self.reached: _Window | None = None
         self.meshes: list[tuple[float, Domain]] = []
-        self.steps = 0
+        self.sizes: list[Array] = []
 
     def run(self) -> None:
         search, strategy = self.search, self.strategy
@@ -232,11 +232,11 @@ class _March:
         estimate = window.result()
         result = _Window(
             *(float(times[0]), float(times[-1]), len(steps), trial.domain, semi, stepper),
-            float((np.diff(times) / steps).max()),
+            np.repeat(np.diff(times) / steps, steps),
             *(first, last[0].values, window, estimate),
             *self._spent(window, estimate, times),
         )
-        self._record(result, sum(steps), time.perf_counter() - started)
+        self._record(result, time.perf_counter() - started)
         return result
 
     def _stepping(
@@ -273,14 +273,14 @@ class _March:
         change = max(0.0, float(first[2] - rest[:, 2].mean())) if best.jump > 0.0 else 0.0
         return spent, temporal / total, change / total
 
-    def _record(self, tried: _Window, steps: int, seconds: float) -> None:
+    def _record(self, tried: _Window, seconds: float) -> None:
         spent, estimate = tried.spent, tried.estimate
         attempt = WindowAttempt(
             cells=tried.domain.mesh().size,
             degree=self.search.degree,
             cfl=DEFAULT_CFL,
-            dt=tried.dt,
-            steps=steps,
+            dt=float(tried.sizes.max()),
+            steps=len(tried.sizes),
             slabs=tried.slabs,
             dofs=tried.semi.dofs,
             bound=self.search.size(estimate),
@@ -293,27 +293,27 @@ class _March:
             accepted=spent.expected() <= self.search.tol,
         )
         if attempt.accepted or self.reached is None:
-            self._publish(tried, attempt.steps)
+            self._publish(tried)
         if attempt.accepted:
             self.meshes.append((tried.start, tried.domain))
-            self.steps += attempt.steps
+            self.sizes.append(tried.sizes)
         self.search.record(attempt, estimate.guaranteed, estimate.unproved)
 
-    def _publish(self, last: _Window, steps: int) -> None:
+    def _publish(self, last: _Window) -> None:
         """The certificate up to the end of a window."""
         search, semi = self.search, last.semi
         # of a run that ends before, a problem that ends there
         problem = replace(semi.problem, final_time=last.stop)
         solution = MarchedSolution(
-            *(problem, semi, last.stepper, last.dt, last.first, last.values),
+            *(problem, semi, last.stepper, float(last.sizes.max()), last.first, last.values),
             meshes=(*self.meshes, (last.start, last.domain)),
-            taken=self.steps + steps,
+            sizes=np.concatenate([*self.sizes, last.sizes]),
         )
         windows = [a for a in search.attempts if isinstance(a, WindowAttempt) and a.accepted]
         sizes = [a.dofs for a in windows] + [semi.dofs]
         durations = [a.stop - a.start for a in windows] + [last.stop - last.start]
         facts = {
-            "steps": self.steps + steps,
+            "steps": solution.steps,
             "dofs": max(sizes),
             "dofs_mean": float(np.average(sizes, weights=durations)),
             "windows": len(sizes),

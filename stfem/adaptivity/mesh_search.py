@@ -47,18 +47,11 @@ class MarchedSolution(Solution):
     Attributes
     ----------
     meshes
-        Times, and the domain with the mesh from each on; ``initial`` and ``dt`` are those of the last one.
-    taken
-        Time steps of the whole run.
+        Times, and the domain with the mesh from each on; ``initial`` and ``dt`` are those of the last one,
+        ``sizes`` all steps of the run.
     """
 
     meshes: tuple[tuple[float, Domain], ...] = ()
-    taken: int = 0
-
-    @property
-    def steps(self) -> int:
-        """Number of time steps."""
-        return self.taken
 
     def nodes(self) -> Iterator[Node]:
         """Not known.

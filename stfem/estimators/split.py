@@ -216,6 +216,8 @@ class _Run:
         selector.update(
             slab.time, share * size / matters if matters > 0.0 else share, matters, own.rates, own.growth
         )
+        if share > 1.0:  # a bound that is no bound for the share: what is told is measured
+            share = min(share, temporal_share(self.semi, self.bound_reconstruction, slab, size))
         factor = self.problem.equation.stability.error_factor
         self.rows.append(
             (

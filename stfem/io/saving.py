@@ -21,7 +21,7 @@ from stfem.problems.recipes import Recipe, describe_problem, difference, functio
 from stfem.semidiscretization import Semidiscretization, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
-from stfem.timestepping import Node, Stepper
+from stfem.timestepping import Node, Stepper, times_of
 
 __all__ = ["load_estimate", "load_solution", "save_estimate", "save_solution"]
 
@@ -30,6 +30,8 @@ _SOLUTION = {
     *("problem", "cells", "degree", "flux", "penalty"),
     *("stepper", "dt", "initial", "values", "stored"),
 }
+#: Entries that files of runs with equal steps need not have.
+_LATER = {"sizes"}
 
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
@@ -47,6 +49,7 @@ def save_solution(solution: Solution, path: str | Path) -> Path:
         "initial": solution.initial,
         "values": solution.values,
         "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
+        "sizes": solution.sizes,
     }
     return container.write(path, "solution", content)
 
@@ -63,7 +66,7 @@ def load_solution(
     if problem is not None and not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {problem!r}")
     saved = container.read(path, "solution")
-    _check_entries(path, saved, _SOLUTION, _SOLUTION)
+    _check_entries(path, saved, _SOLUTION, _SOLUTION | _LATER)
     cells, degree = saved["cells"], saved["degree"]
     chosen = partial(_chosen, path, saved)
     problem = chosen("problem", problem, describe_problem, problems.RECIPES)
@@ -86,8 +89,21 @@ def load_solution(
             f"{path}: expected a history from the initial values at 0 to the last ones at "
             f"{problem.final_time:g}, got another"
         )
+    sizes = _sizes(path, saved.get("sizes"), problem.final_time)
     nodes = None if stored is None else tuple(map(_node, stored))
-    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, nodes)
+    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, nodes, sizes)
+
+
+def _sizes(path: str | Path, sizes: object, final: float) -> Array | None:
+    """Steps of different sizes, if they lead to the final time."""
+    if sizes is None:
+        return None
+    steps = np.asarray(sizes)
+    if steps.dtype != np.float64 or steps.ndim != 1 or steps.size == 0 or not np.all(steps > 0.0):
+        raise ValueError(f"{path}: expected a list of positive steps as sizes, got another")
+    if times_of(final, steps)[-1] != final:
+        raise ValueError(f"{path}: expected steps that sum to {final:g}, got {steps.sum():g}")
+    return steps
 
 
 def _cells(solution: Solution) -> tuple[int, ...] | None:

@@ -224,7 +224,8 @@ def _chosen_steps(solution: Solution, every: int | None, times: Sequence[float] 
             raise ValueError(f"times: expected numbers from 0 to {final:g}, got {times}")
         if given.size == 0:
             raise ValueError("times: expected at least one, got none")
-        chosen = set(np.rint(given / final * steps).astype(int).tolist())
+        middles = 0.5 * (solution.times[1:] + solution.times[:-1])
+        chosen = set(np.searchsorted(middles, given).tolist())
         if len(chosen) < len(set(given.tolist())):
             warnings.warn(
                 f"times: expected each to have a nearest time node of its own, got {given.size} times for "

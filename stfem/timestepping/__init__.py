@@ -1,5 +1,8 @@
 """Time stepping: self-checking tableaux, explicit and implicit-explicit steppers, a stream of nodes."""
 
+from stfem.timestepping.control import StepControl, StepSizeError
+from stfem.timestepping.controlled import ControlledSteps, repeat, times_of
+from stfem.timestepping.defect import temporal_defect
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.failing import CflError, InadmissibleStateError, diagnosed, require_admissible
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
@@ -33,6 +36,7 @@ __all__ = [
     "SSPRK33",
     "AdditiveTableau",
     "ButcherTableau",
+    "ControlledSteps",
     "DiagonallyImplicitRungeKutta",
     "DrivenODE",
     "ExplicitRungeKutta",
@@ -46,13 +50,18 @@ __all__ = [
     "DataError",
     "InadmissibleStateError",
     "NonFiniteError",
+    "StepControl",
     "diagnosed",
     "require_admissible",
     "StepLimits",
+    "StepSizeError",
     "Stepper",
     "default_stepper",
     "integrate",
     "node_at",
     "number_of_steps",
     "radau_iia",
+    "repeat",
+    "temporal_defect",
+    "times_of",
 ]

@@ -121,18 +121,28 @@ def _nodes(
             progress(n - 1, steps)
         yield node
         time = final_time if n == steps else n * final_time / steps
-        # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            try:
-                values = stepper.step(ode, node.time, node.values, dt, node.rate)
-                node = node_at(ode, time, values, n)
-            except SolveError as error:
-                raise SolveError(error.what, error.residual, node.time, n) from error
-            except ValueError as error:
-                raise DataError(error, node.time, n) from error
+        node = node_after(ode, stepper, node, dt, time, n)
     if progress is not None:
         progress(steps, steps)
     yield node
+
+
+def node_after(ode: ODE, stepper: Stepper, node: Node, dt: float, time: float, step: int) -> Node:
+    """The node at a time that a step of some number leads to.
+
+    Raises
+    ------
+    NonFiniteError, SolveError, DataError
+        As `integrate`.
+    """
+    # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        try:
+            return node_at(ode, time, stepper.step(ode, node.time, node.values, dt, node.rate), step)
+        except SolveError as error:
+            raise SolveError(error.what, error.residual, node.time, step) from error
+        except ValueError as error:
+            raise DataError(error, node.time, step) from error
 
 
 def node_at(ode: ODE, time: float, values: Array, step: int) -> Node:

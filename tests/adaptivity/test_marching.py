@@ -80,7 +80,9 @@ def test_every_certificate_holds(make, degree, eps):
     assert all(a.stop == b.start for a, b in pairwise(accepted))
     assert all(a.bound <= b.bound for a, b in pairwise(accepted))
     assert result.facts["changes"] == len(accepted) - 1
-    assert result.facts["steps"] == sum(window.steps for window in accepted)
+    assert result.facts["steps"] == sum(window.steps for window in accepted) == result.solution.steps
+    assert result.solution.times[-1] == problem.final_time
+    assert set(np.round(result.history["time"], 9)) <= set(np.round(result.solution.times, 9))
     # every window that was accepted is a certificate of its own
     errors = result.history["bound"]
     assert np.all(np.diff(errors[result.history["time"] > 0.0]) >= -1e-14)
