@@ -23,12 +23,19 @@ class Spent:
         rest adds up under the root (β).
     windows
         Windows to come of the same length, this one included: the time that is left over that of a window.
+    growth
+        Factor by which errors will have grown at the end, if they grow as in this window.
     """
 
     before: float
     after: float
     linear: float
     windows: float
+    growth: float = 1.0
+
+    def within(self, tol: float) -> bool:
+        """Whether a run that goes on like this keeps a tolerance."""
+        return self.after <= tol and self.expected() <= tol
 
     def expected(self, factor: float = 1.0) -> float:
         """The bound at the end where every window, from this one on, adds so many times what this one does.
@@ -37,11 +44,11 @@ class Spent:
         """
         added = self.before + factor * self.windows * (self.after - self.before)
         squares = self.before**2 + factor**2 * self.windows * (self.after**2 - self.before**2)
-        return self.linear * added + (1.0 - self.linear) * math.sqrt(max(squares, 0.0))
+        return self.growth * (self.linear * added + (1.0 - self.linear) * math.sqrt(max(squares, 0.0)))
 
     def factor(self, tol: float) -> float:
         """The largest factor with an expected bound of at most ``tol``; 0 where there is none, or inf."""
-        if self.before >= tol:
+        if self.growth * self.before >= tol:
             return 0.0
         if not self.after > self.before:
             return math.inf

@@ -10,13 +10,12 @@ from typing import Any
 from stfem.adaptivity.attempts import Attempt
 from stfem.adaptivity.forecast import refined_to
 from stfem.adaptivity.marking import Marking, mark_dorfler
-from stfem.adaptivity.mesh_search import MeshSearch, StoppedError
+from stfem.adaptivity.mesh_search import MeshSearch, StoppedError, check_count, check_rule, check_share
 from stfem.adaptivity.start import started_mesh
 from stfem.adaptivity.trial import first_trial
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.failures import SolverError
 from stfem.problems import Domain
-from stfem.problems.arguments import checked_number
 from stfem.solving import DEFAULT_CFL, Certificate, certify
 from stfem.timestepping import Node
 
@@ -57,11 +56,9 @@ class WholeInterval:
     rounds: int = 6
 
     def __post_init__(self) -> None:
-        checked_number("rounds", self.rounds, "a number", 1)
-        if not 0.0 < self.initial_share < 1.0:
-            raise ValueError(f"initial_share: expected a number in (0, 1), got {self.initial_share}")
-        if not callable(self.marking):
-            raise TypeError(f"marking: expected a rule such as mark_dorfler, got {self.marking!r}")
+        check_count("rounds", self.rounds, 1)
+        check_share(self.initial_share)
+        check_rule("marking", self.marking)
 
     def run(self, search: MeshSearch) -> None:
         """See `stfem.adaptivity.mesh_search.Strategy`."""

@@ -14,7 +14,14 @@ from stfem.adaptivity.budget import Spent
 from stfem.adaptivity.composition import overlap_of
 from stfem.adaptivity.forecast import coarsenings, following, refined_to, velocity
 from stfem.adaptivity.marking import Marking, mark_dorfler, mark_dorfler_coarsening
-from stfem.adaptivity.mesh_search import MarchedSolution, MeshSearch, StoppedError
+from stfem.adaptivity.mesh_search import (
+    MarchedSolution,
+    MeshSearch,
+    StoppedError,
+    check_count,
+    check_rule,
+    check_share,
+)
 from stfem.adaptivity.pace import Pace
 from stfem.adaptivity.start import initial_values, started_mesh
 from stfem.adaptivity.trial import Trial, first_trial
@@ -43,6 +50,8 @@ _DOMINATES = 0.25
 _WORTH = 0.05
 #: Explicit time steps per slab from which on implicit ones are used, one per slab.
 _MOST_STEPS = 48
+#: Largest exponent of a growth that is expected.
+_MOST_GROWTH = 50.0
 #: Repetitions of a window after which a run is given up.
 _REPEATS = 40
 
@@ -88,14 +97,11 @@ class TimeMarching:
     first_slab: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("slabs", "rounds"):
-            checked_number(name, getattr(self, name), "a number", 1)
-        checked_number("coarser", self.coarser, "a number", 0)
-        if not 0.0 < self.initial_share < 1.0:
-            raise ValueError(f"initial_share: expected a number in (0, 1), got {self.initial_share}")
+        for name, least in (("slabs", 1), ("rounds", 1), ("coarser", 0)):
+            check_count(name, getattr(self, name), least)
+        check_share(self.initial_share)
         for name in ("marking", "coarsening"):
-            if not callable(getattr(self, name)):
-                raise TypeError(f"{name}: expected a rule such as mark_dorfler, got {getattr(self, name)!r}")
+            check_rule(name, getattr(self, name))
         if self.first_slab is not None:
             checked_number("first_slab", self.first_slab, "a duration", 0.0)
 
@@ -187,7 +193,7 @@ class _March:
                 self.pace.halve(self._start, f"the run ends: {error}")
                 continue
             spent = tried.spent
-            if spent.expected() <= search.tol:
+            if spent.within(search.tol):
                 self.pace.adapt(tried.stop - tried.start, tried.temporal, tried.change, tried.stays)
                 return tried
             if tried.temporal > _DOMINATES:
@@ -263,8 +269,10 @@ class _March:
         under_root = float(np.hypot(level, np.sqrt(beta))) - level
         total = alpha + under_root
         linear = alpha / total if total > 0.0 else 1.0
-        left = self.final_time - float(times[0])
-        spent = Spent(before, search.size(estimate), linear, left / float(times[-1] - times[0]))
+        left, duration = self.final_time - float(times[0]), float(times[-1] - times[0])
+        grown = best.exponent - (0.0 if self.reached is None else self.reached.window.best.exponent)
+        growth = float(np.exp(min(grown * (left / duration - 1.0), _MOST_GROWTH)))
+        spent = Spent(before, search.size(estimate), linear, left / duration, growth)
         if not total > 0.0:
             return spent, 0.0, 0.0
         # at the start and after a change U has transients, which no slab resolves: they count for the change
@@ -290,7 +298,7 @@ class _March:
             seconds=seconds,
             start=tried.start,
             stop=tried.stop,
-            accepted=spent.expected() <= self.search.tol,
+            accepted=spent.within(self.search.tol),
         )
         if attempt.accepted or self.reached is None:
             self._publish(tried)

@@ -209,6 +209,11 @@ class MeshPass:
         return 0.0 if self.state is None else self.state.initial_l1
 
     @property
+    def exponent(self) -> float:
+        """∫μ_+ so far."""
+        return 0.0 if self.state is None else self.state.exponent
+
+    @property
     def bound(self) -> float:
         """Bound of sup ‖u − û‖ so far."""
         if self.state is None:

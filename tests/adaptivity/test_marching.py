@@ -140,6 +140,28 @@ def thin():
     ]
 
 
+def test_errors_that_grow():
+    """With c < 0 early windows have to be better than later ones."""
+    rate, pi = 3.0, np.pi
+
+    def exact(x, t=0.0):
+        return np.exp((rate - 1e-2 * pi**2) * t) * np.sin(pi * x[0])
+
+    def source(x, t):
+        return np.exp((rate - 1e-2 * pi**2) * t) * pi * np.cos(pi * x[0])
+
+    equation = AdvectionDiffusion(1.0, 1e-2, reaction=-rate)
+    domain = Domain(line(), Dirichlet(0.0))
+    problem = Problem(equation, domain, exact, 0.5, source, exact)
+    windows = []
+    options = {"tol": 1e-3, "unproved": True, "callback": windows.append}
+    result = stfem.certify(problem, strategy=TimeMarching(first_slab=0.01), **options)
+    assert result.error <= result.bound <= 1e-3
+    assert result.parts["growth"] > 4.0
+    accepted = [window for window in windows if window.accepted]
+    assert accepted[0].bound / accepted[0].stop < result.bound / 0.5
+
+
 def test_the_mesh_follows_the_front(thin):
     solution = thin[0].solution
     for t in (0.05, 0.2, 0.35):
@@ -351,6 +373,8 @@ def test_arguments_of_strategies(kind):
         kind(marking=3)
     with pytest.raises(ValueError, match="rounds: expected"):
         kind(rounds=0)
+    with pytest.raises(TypeError, match=r"rounds: expected a whole number, got 2\.5"):
+        kind(rounds=2.5)
     with pytest.raises(ValueError, match="slabs: expected"):
         TimeMarching(slabs=0)
 
@@ -380,6 +404,12 @@ def test_budget():
     assert root.expected() == 4.0
     assert root.factor(np.sqrt(1.0 + 15.0 / 4.0)) == pytest.approx(0.5)
     assert Spent(1.0, 1.0, 0.5, 3.0).factor(2.0) == np.inf
+    growing = Spent(1.0, 2.0, 1.0, 4.0, 2.0)
+    assert growing.expected() == 10.0
+    assert growing.within(10.0)
+    assert not growing.within(9.9)
+    assert not Spent(1.0, 2.0, 1.0, 0.5).within(1.9)  # whatever is to come, it is too large already
+    assert growing.factor(2.0) == 0.0
     assert Spent(1.0, 2.0, 0.5, 3.0).factor(0.5) == 0.0
 
 
