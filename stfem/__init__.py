@@ -35,7 +35,7 @@ from stfem.reconstruction import Hermite, Siac
 from stfem.semidiscretization import EquationProjection, Gmres, SolveError, UnfinishedSolveWarning
 from stfem.solution import Solution
 from stfem.solving import Certificate, estimate, solve
-from stfem.stationary import StationarySolution, solve_stationary
+from stfem.stationary import StationaryCertificate, StationarySolution, solve_stationary
 from stfem.timestepping import CflError, DataError, InadmissibleStateError, NonFiniteError
 
 __version__ = installed_version()
@@ -65,6 +65,7 @@ __all__ = [
     "SolverError",
     "SplitEstimator",
     "StabilityFactor",
+    "StationaryCertificate",
     "StationaryProblem",
     "StationarySolution",
     "ToleranceCertificate",

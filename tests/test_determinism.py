@@ -84,7 +84,7 @@ def test_problems_survive_a_pickle(name):
         (problems.leaving_pulse(dim=2, eps=1e-3), 4),
         (problems.rotating_pulse(eps=1e-2, refinements=1, final_time=0.2), None),
     ],
-    ids=repr,
+    ids=["linear", "system", "mesh", "domain"],
 )
 def test_results_survive_a_pickle(problem, cells):
     result = stfem.certify(problem, cells=cells, degree=1)

@@ -22,6 +22,12 @@ from stfem.adaptivity.marking import (
 )
 from stfem.adaptivity.mesh_search import MarchedSolution, MeshSearch, Strategy
 from stfem.adaptivity.refinement import AdaptedDomain, MeshChange, coarsen, refine
+from stfem.adaptivity.stationary import certify_on_meshes, sharp_estimator
+from stfem.adaptivity.stationary_search import (
+    StationaryAttempt,
+    StationarySearch,
+    StationaryToleranceCertificate,
+)
 from stfem.adaptivity.transfer import transfer
 
 __all__ = [
@@ -48,5 +54,10 @@ __all__ = [
     "WindowAttempt",
     "coarsen",
     "refine",
+    "StationaryAttempt",
+    "StationarySearch",
+    "StationaryToleranceCertificate",
+    "certify_on_meshes",
+    "sharp_estimator",
     "transfer",
 ]

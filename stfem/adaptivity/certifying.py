@@ -11,14 +11,18 @@ import numpy as np
 from stfem import solving
 from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
 from stfem.adaptivity.marching import TimeMarching
+from stfem.adaptivity.marking import Marking
 from stfem.adaptivity.mesh_search import MeshSearch, Strategy
+from stfem.adaptivity.stationary_arguments import certify_without_time
+from stfem.adaptivity.stationary_search import StationaryAttempt, StationaryToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
 from stfem.estimators import MeshEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Domain, Problem, UnsupportedDomainError
+from stfem.problems import Domain, Problem, StationaryProblem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
-from stfem.semidiscretization import EquationProjection
+from stfem.semidiscretization import EquationProjection, LinearSolver
 from stfem.solving import Certificate, Estimator
+from stfem.stationary import StationaryCertificate
 from stfem.timestepping import StepControl, Stepper
 
 __all__ = ["certify"]
@@ -66,8 +70,42 @@ def certify(
 ) -> Certificate: ...
 
 
+@overload
 def certify(
-    problem: Problem,
+    problem: StationaryProblem,
+    *,
+    tol: float,
+    degree: int,
+    cells: int | tuple[int, ...] | None = ...,
+    norm: str | None = ...,
+    max_dofs: int | None = ...,
+    max_seconds: float | None = ...,
+    callback: Callable[[StationaryAttempt], object] | None = ...,
+    unproved: bool | None = ...,
+    estimator: Estimator | None = ...,
+    marking: Marking | None = ...,
+    solver: LinearSolver | None = ...,
+    flux: ConvectiveFlux = ...,
+    penalty: InteriorPenalty | None = ...,
+    progress: bool = ...,
+) -> StationaryToleranceCertificate: ...
+
+
+@overload
+def certify(
+    problem: StationaryProblem,
+    *,
+    cells: int | tuple[int, ...] | None = ...,
+    degree: int,
+    estimator: Estimator | None = ...,
+    solver: LinearSolver | None = ...,
+    flux: ConvectiveFlux = ...,
+    penalty: InteriorPenalty | None = ...,
+) -> StationaryCertificate: ...
+
+
+def certify(
+    problem: Problem | StationaryProblem,
     *,
     cells: int | tuple[int, ...] | None = None,
     degree: int | None = None,
@@ -75,10 +113,12 @@ def certify(
     norm: str | None = None,
     max_dofs: int | None = None,
     max_seconds: float | None = None,
-    callback: Callable[[Attempt], object] | None = None,
+    callback: Callable[[Any], object] | None = None,
     unproved: bool | None = None,
     strategy: Strategy | None = None,
     estimator: Estimator | None = None,
+    marking: Marking | None = None,
+    solver: LinearSolver | None = None,
     dt: float | None = None,
     cfl: float | None = None,
     step_control: StepControl | None = None,
@@ -87,7 +127,7 @@ def certify(
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
-) -> Certificate:
+) -> Certificate | StationaryCertificate:
     """Solve and estimate, on a given grid or so that the bound is at most a tolerance.
 
     With ``cells`` and ``degree`` that is one streaming pass: memory does not grow with the number of steps.
@@ -96,6 +136,9 @@ def certify(
     that a bound ≤ ``tol`` takes little time. On a `Domain` of lines, triangles or tetrahedra the mesh is
     refined and coarsened where the bound asks for it. All other parameters are those of `solve` and
     `estimate`; the initial value is corrected for the reconstruction of the estimator.
+
+    A `StationaryProblem` is solved on one mesh, or with ``tol`` and ``degree`` on meshes that are refined
+    where the indicators are large, see `stfem.adaptivity.certify_on_meshes`.
 
     Parameters
     ----------
@@ -118,12 +161,14 @@ def certify(
         Whether bounds that are not `Estimate.guaranteed` do as well; by default they do not.
     strategy
         How meshes are adapted on a `Domain`: `TimeMarching(…)`, the default, or `WholeInterval(…)`.
+    marking, solver
+        Of problems without time: which cells are refined, and for linear systems as in `solve_stationary`.
 
     Returns
     -------
-    Certificate
+    Certificate or StationaryCertificate
         ``.solution``, ``.estimate`` and all attributes of the estimate; with ``tol`` a
-        `ToleranceCertificate`, whose ``.search`` lists the runs.
+        `ToleranceCertificate` or `StationaryToleranceCertificate`, whose ``.search`` lists the runs.
 
     Raises
     ------
@@ -136,6 +181,31 @@ def certify(
         As `solve`; for both a grid and a tolerance, and for neither. A run that blows up during a search is
         followed by a finer one.
     """
+    limits: dict[str, Any] = {
+        "norm": norm,
+        "max_dofs": max_dofs,
+        "max_seconds": max_seconds,
+        "callback": callback,
+        "unproved": unproved,
+    }
+    if isinstance(problem, StationaryProblem):
+        if strategy is not None:
+            raise TypeError(f"strategy: expected it with a problem in time only, got {strategy!r}")
+        return certify_without_time(
+            problem,
+            tol,
+            {"dt": dt, "cfl": cfl, "step_control": step_control, "stepper": stepper},
+            degree=degree,
+            cells=cells,
+            estimator=estimator,
+            limits=limits | {"marking": marking},
+            progress=progress,
+            options={"flux": flux, "penalty": penalty, "solver": solver},
+        )
+    limits["strategy"] = strategy
+    for name, given in {"marking": marking, "solver": solver}.items():
+        if given is not None:
+            raise TypeError(f"{name}: expected it with a StationaryProblem only, got a problem in time")
     scheme: dict[str, Any] = {
         "stepper": stepper,
         "flux": flux,
@@ -143,14 +213,6 @@ def certify(
         "initial_correction": initial_correction,
     }
     grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
-    limits = {
-        "norm": norm,
-        "max_dofs": max_dofs,
-        "max_seconds": max_seconds,
-        "callback": callback,
-        "unproved": unproved,
-        "strategy": strategy,
-    }
     if tol is None:
         _check_alone(limits, "degree", "tol")
         if degree is None:

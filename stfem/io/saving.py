@@ -23,7 +23,14 @@ from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.timestepping import Node, Stepper, times_of
 
-__all__ = ["load_estimate", "load_solution", "save_estimate", "save_solution"]
+__all__ = [
+    "check_entries",
+    "chosen_part",
+    "load_estimate",
+    "load_solution",
+    "save_estimate",
+    "save_solution",
+]
 
 T = TypeVar("T")
 _SOLUTION = {
@@ -66,9 +73,9 @@ def load_solution(
     if problem is not None and not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {problem!r}")
     saved = container.read(path, "solution")
-    _check_entries(path, saved, _SOLUTION, _SOLUTION | _LATER)
+    check_entries(path, saved, _SOLUTION, _SOLUTION | _LATER)
     cells, degree = saved["cells"], saved["degree"]
-    chosen = partial(_chosen, path, saved)
+    chosen = partial(chosen_part, path, saved)
     problem = chosen("problem", problem, describe_problem, problems.RECIPES)
     case = problem
     flux = chosen("flux", flux, lambda given: describe_flux(given, case.equation), RECIPES)
@@ -126,7 +133,7 @@ def _is_history(stored: Sequence[Mapping[str, Any]], initial: Array, values: Arr
     )
 
 
-def _chosen(
+def chosen_part(
     path: str | Path,
     saved: Mapping[str, Any],
     name: str,
@@ -134,7 +141,7 @@ def _chosen(
     described: Callable[[T], Any],
     recipes: Mapping[str, Recipe],
 ) -> T:
-    """What was given, if it is what was saved; made again from its description if nothing was given."""
+    """A part that was given, if it is what was saved; made again from its description if none was given."""
     description = saved[name]
     if given is not None:
         misfit = difference(description, described(given), name)
@@ -154,7 +161,8 @@ def _chosen(
     return made
 
 
-def _check_entries(path: str | Path, saved: Mapping[str, Any], needed: set[str], known: set[str]) -> None:
+def check_entries(path: str | Path, saved: Mapping[str, Any], needed: set[str], known: set[str]) -> None:
+    """Raise ValueError unless a file has all entries that are needed, and none that is not known."""
     if not needed <= saved.keys() <= known:
         raise ValueError(f"{path}: expected the entries {', '.join(sorted(known))}, got {', '.join(saved)}")
 
@@ -178,7 +186,7 @@ def load_estimate(path: str | Path) -> Estimate:
     needed = {
         name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
     }
-    _check_entries(path, saved, needed, {*known})
+    check_entries(path, saved, needed, {*known})
     for name in ("bound", "bound_final", "bound_energy", "bound_l1", "enclosure", "parts", "indicators_sq"):
         entry = saved[name]
         numbers = list(entry.values()) if isinstance(entry, Mapping) else entry

@@ -22,6 +22,7 @@ from stfem.io.container import written_at_once
 from stfem.io.fields import SolutionCells
 from stfem.reconstruction import AnyRule
 from stfem.solution import Solution
+from stfem.stationary import StationarySolution
 
 __all__ = ["write_cells", "write_vtk", "write_vtk_series"]
 
@@ -62,7 +63,7 @@ def write_cells(path: str | Path, cells: Cells, *, compressed: bool = False) -> 
 
 def write_vtk(
     path: str | Path,
-    solution: Solution,
+    solution: Solution | StationarySolution,
     estimate: Estimate | None = None,
     *,
     reconstruction: AnyRule | None = None,
@@ -71,6 +72,8 @@ def write_vtk(
     compressed: bool = False,
 ) -> Path:
     """Write u_h(T) for ParaView: polynomials of its degree in every cell, with the jumps between cells.
+
+    Of a stationary solution its only state.
 
     Parameters
     ----------
@@ -154,6 +157,7 @@ def write_vtk_series(
         Where meshio is not installed.
     """
     _meshio()  # asked for before the run, not after it
+    _check_in_time(solution)
     target = _target(path, ".pvd")
     cells = SolutionCells(solution, estimate, reconstruction, names, degree)
     chosen = _chosen_steps(solution, every, times)
@@ -182,6 +186,11 @@ def write_vtk_series(
         for frame in old.difference(frames[: len(entries)]):
             frame.unlink(missing_ok=True)
     return target
+
+
+def _check_in_time(solution: object) -> None:
+    if isinstance(solution, StationarySolution):
+        raise TypeError("solution: expected one in time, got a StationarySolution; write_vtk writes it")
 
 
 def _frames_of(collection: Path, folder: Path) -> set[Path]:

@@ -20,9 +20,11 @@ from stfem.problems.manufactured import on_unit_cube
 from stfem.problems.problem import Problem
 from stfem.problems.shapes import l_shape
 
-__all__ = ["corner_layers", "leaving_pulse", "moving_front", "outflow_layer", "rotating_pulse"]
+__all__ = ["corner_layers", "layered", "leaving_pulse", "moving_front", "outflow_layer", "rotating_pulse"]
 
 _SPEEDS = (1.0, 0.5, 0.25)
+#: ε below which the layer of `leaving_pulse` is thinner than the distance of numbers from 1.
+_THINNEST = 1e-18
 
 
 def moving_front(
@@ -209,7 +211,7 @@ def rotating_pulse(
     )
 
 
-def _layered(s: Array, eps: float) -> tuple[Array, Array]:
+def layered(s: Array, eps: float) -> tuple[Array, Array]:
     """X = s − (e^{s/ε} − 1)/(e^{1/ε} − 1) and X', without overflow; s where ε = 0."""
     if eps == 0.0:
         return s, np.ones_like(s)
@@ -229,6 +231,8 @@ def _mirrored(x: Array, t: float, eps: float, width: float) -> tuple[Array, Arra
     value, slope = gaussian(here), -here / v * gaussian(here)
     if eps == 0.0:
         return value, slope
+    if eps < _THINNEST:
+        return value, slope + (x == 1.0) * gaussian(mirrored) * mirrored / v
     with np.errstate(under="ignore"):
         image = np.exp((x - 1.0) / eps) * gaussian(mirrored)
         z = (mirrored + v / eps) / math.sqrt(2.0 * v)
@@ -265,10 +269,10 @@ def _outflow_layer(eps: float) -> tuple[Callable[..., Array], ...]:
         return np.asarray(math.exp(-eps * math.pi**2 * t) * np.sin(math.pi * x[1]))
 
     def exact(x: Array, t: float = 0.0) -> Array:
-        return source(x, t) * _layered(x[0], eps)[0]
+        return source(x, t) * layered(x[0], eps)[0]
 
     def gradient(x: Array, t: float = 0.0) -> Array:
-        value, slope = _layered(x[0], eps)
+        value, slope = layered(x[0], eps)
         decay = math.exp(-eps * math.pi**2 * t)
         across = decay * math.pi * np.cos(math.pi * x[1])
         return np.stack([source(x, t) * slope, across * value])
@@ -281,14 +285,14 @@ def _corner_layers(eps: float) -> tuple[Callable[..., Array], ...]:
     """g, u and ∇u of `corner_layers`."""
 
     def exact(x: Array, t: float = 0.0) -> Array:
-        return math.exp(-t) * _layered(x[0], eps)[0] * _layered(x[1], eps)[0]
+        return math.exp(-t) * layered(x[0], eps)[0] * layered(x[1], eps)[0]
 
     def gradient(x: Array, t: float = 0.0) -> Array:
-        (u, u_slope), (v, v_slope) = _layered(x[0], eps), _layered(x[1], eps)
+        (u, u_slope), (v, v_slope) = layered(x[0], eps), layered(x[1], eps)
         return math.exp(-t) * np.stack([u_slope * v, u * v_slope])
 
     def source(x: Array, t: float) -> Array:
-        u, v = _layered(x[0], eps)[0], _layered(x[1], eps)[0]
+        u, v = layered(x[0], eps)[0], layered(x[1], eps)[0]
         return math.exp(-t) * (u + v - u * v)
 
     return source, exact, gradient

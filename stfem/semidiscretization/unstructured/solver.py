@@ -22,6 +22,8 @@ _SMALL, _LARGEST = 1e-15, 1e-10
 _REFINEMENTS = 3
 #: Right-hand sides below this are scaled before they are solved for.
 _TINY = 1e-200
+#: The least number to scale by: complex quotients take the reciprocal, which denormal numbers have not.
+_WITH_RECIPROCAL = 1e-300
 #: Factorisations that are kept: one per eigenvalue of a Runge–Kutta matrix.
 _KEPT = 4
 
@@ -97,7 +99,8 @@ class Factorisation:
         if not np.isfinite(largest):  # a run that blew up is reported by the integration
             return np.full_like(rhs, np.nan)
         if 0.0 < largest < _TINY:  # what strong diffusion has damped: residuals would underflow
-            return self.solve(rhs / largest) * largest
+            unit = max(largest, _WITH_RECIPROCAL)
+            return self.solve(rhs / unit) * unit
         x = self._factors.solve(rhs)
         for attempt in range(_REFINEMENTS + 1):
             left = rhs - self._matrix @ x
