@@ -13,7 +13,7 @@ def benchmark(tmp_path, monkeypatch):
     module = importlib.import_module("adaptivity")
     monkeypatch.setattr(module.records, "RESULTS", tmp_path)
     yield module
-    for name in ("adaptivity", "adaptivity_stationary", "records"):
+    for name in ("adaptivity", "adaptivity_stationary", "adaptivity_unsteady", "records"):
         sys.modules.pop(name)
 
 
@@ -21,7 +21,7 @@ def test_quick_form_runs_every_series_and_writes_nothing(benchmark, tmp_path, mo
     monkeypatch.setattr(sys, "argv", ["adaptivity.py", "--quick"])
     benchmark.main()
     printed = capsys.readouterr().out
-    rows = len(benchmark.RULES) * len(benchmark.INDICATORS) + len(benchmark.MESHES)
+    rows = len(benchmark.RULES) * len(benchmark.INDICATORS) + len(benchmark.MESHES) + 2
     layers = benchmark.stationary.Layers().quick()
     rows += 2 * sum(len(benchmark.stationary.CASES[name].eps) for name in layers.names)
     assert "a bound below the error" not in printed
@@ -42,6 +42,30 @@ def test_missed_targets_are_named(benchmark):
     assert benchmark.failures([marking, cycles]) == []
     missed = benchmark.failures([marking | {"seconds": 0.11}, cycles | {"drift": 2e-12}])
     assert missed == ["maximum, equal: 0.11 s", "line, q = 1: mass changed by 2e-12"]
+
+
+def test_targets_of_unsteady_problems(benchmark):
+    def rows(mesh, numbers, tol=None):
+        head = {"series": "unsteady", "problem": "layer", "eps": 1e-4, "q": 1, "mesh": mesh, "tol": tol}
+        return [
+            head | {"unknowns": n, "mean": n, "bound": bound, "error": 0.5 * bound} for n, bound in numbers
+        ]
+
+    uniform = rows("uniform", [(10_000, 1e-2), (40_000, 5e-3)])
+    good = rows("adaptive", [(1000, 1e-2), (2000, 5e-3), (4000, 2.5e-3)], 1e-2)
+    assert benchmark.failures(uniform + good) == []
+    (summary,) = benchmark.unsteady.summary(uniform + good)
+    assert (summary["slope"], summary["times fewer unknowns"]) == ("-1.00", "20.0")
+    slow = rows("adaptive", [(1000, 1e-2), (2000, 8e-3), (4000, 6e-3)], 1e-2)
+    assert benchmark.failures(uniform + slow) == [
+        "layer, ε = 0.0001, q = 1: slope -0.37",
+        "layer, ε = 0.0001, q = 1: 6.9 times fewer unknowns",
+    ]
+    wrong = [good[0] | {"error": 2e-2, "tol": 9e-3}]
+    assert benchmark.failures(wrong) == [
+        "layer, ε = 0.0001, q = 1: error 0.02 above the bound 0.01",
+        "layer, ε = 0.0001, q = 1: bound 0.01 above the tolerance 0.009",
+    ]
 
 
 def layer(meshes, order, bound=1.0, **changes):

@@ -11,11 +11,14 @@ import numpy as np
 
 from stfem import solving
 from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
+from stfem.adaptivity.marching import TimeMarching
 from stfem.adaptivity.marking import Marking
+from stfem.adaptivity.mesh_search import MeshSearch, Strategy
 from stfem.adaptivity.stationary_arguments import certify_without_time
 from stfem.adaptivity.stationary_search import StationaryAttempt, StationaryToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
 from stfem.checkpoints import EVERY
+from stfem.estimators import MeshEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Domain, Problem, StationaryProblem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
@@ -25,6 +28,9 @@ from stfem.stationary import StationaryCertificate
 from stfem.timestepping import StepControl, Stepper
 
 __all__ = ["certify"]
+
+#: Degree on adaptive meshes.
+_DEGREE = 2
 
 
 @overload
@@ -37,6 +43,8 @@ def certify(
     max_seconds: float | None = ...,
     callback: Callable[[Attempt], object] | None = ...,
     unproved: bool | None = ...,
+    degree: int | None = ...,
+    strategy: Strategy | None = ...,
     estimator: Estimator | None = ...,
     stepper: Stepper | None = ...,
     flux: ConvectiveFlux = ...,
@@ -111,6 +119,7 @@ def certify(
     max_seconds: float | None = None,
     callback: Callable[[Any], object] | None = None,
     unproved: bool | None = None,
+    strategy: Strategy | None = None,
     estimator: Estimator | None = None,
     marking: Marking | None = None,
     solver: LinearSolver | None = None,
@@ -130,8 +139,9 @@ def certify(
     With ``cells`` and ``degree`` that is one streaming pass: memory does not grow with the number of steps.
     With ``tol`` whole runs follow each other, on a torus or `Box`, with as many cells in every direction;
     number of cells, degree and time step of each are chosen from the bounds and costs of those before it, so
-    that a bound ≤ ``tol`` takes little time. All other parameters are those of `solve` and `estimate`; the
-    initial value is corrected for the reconstruction of the estimator.
+    that a bound ≤ ``tol`` takes little time. On a `Domain` of lines, triangles or tetrahedra the mesh is
+    refined and coarsened where the bound asks for it. All other parameters are those of `solve` and
+    `estimate`; the initial value is corrected for the reconstruction of the estimator.
 
     A `StationaryProblem` is solved on one mesh, or with ``tol`` and ``degree`` on meshes that are refined
     where the indicators are large, see `stfem.adaptivity.certify_on_meshes`.
@@ -139,7 +149,8 @@ def certify(
     Parameters
     ----------
     cells, degree, dt, cfl, step_control
-        The grid and the time steps. Not together with ``tol``.
+        The grid and the time steps. Not together with ``tol``, except for the degree on a `Domain`, 2 by
+        default.
     tol
         What the bound is to be at most (the unit of the norm).
     norm
@@ -150,13 +161,16 @@ def certify(
     max_seconds
         Wall time of all runs; a run that is not done by then is given up. No limit by default.
     callback
-        Called after every run with its `Attempt`; the search ends where it returns True.
+        Called after every run, or every window of one, with its `Attempt`; the search ends where it returns
+        True.
     unproved
         Whether bounds that are not `Estimate.guaranteed` do as well; by default they do not.
     checkpoint, every
         File that the state of a run goes to, each time that so many seconds of wall time have passed, 60 by
         default. With that file the same call goes on from it, to the same certificate bit for bit; once the
         run is done, it returns at once.
+    strategy
+        How meshes are adapted on a `Domain`: `TimeMarching(…)`, the default, or `WholeInterval(…)`.
     marking, solver
         Of problems without time: which cells are refined, and for linear systems as in `solve_stationary`.
 
@@ -172,7 +186,7 @@ def certify(
         Where no bound ≤ ``tol`` was found. It says how far the search came and why it stopped, and has the
         best certificate as ``.certificate``.
     UnsupportedDomainError
-        For ``tol`` on a `Domain`, which has its mesh.
+        For ``tol`` on a `Domain` whose cells cannot be refined, and for a strategy elsewhere.
     ValueError, TypeError, NonFiniteError
         As `solve`; for both a grid and a tolerance, and for neither. A run that blows up during a search is
         followed by a finer one.
@@ -180,7 +194,7 @@ def certify(
         For a checkpoint that cannot be written; one that belongs to another run is a ValueError.
     """
     keeping = {"checkpoint": checkpoint, "every": every}
-    limits = {
+    limits: dict[str, Any] = {
         "norm": norm,
         "max_dofs": max_dofs,
         "max_seconds": max_seconds,
@@ -188,6 +202,8 @@ def certify(
         "unproved": unproved,
     }
     if isinstance(problem, StationaryProblem):
+        if strategy is not None:
+            raise TypeError(f"strategy: expected it with a problem in time only, got {strategy!r}")
         return certify_without_time(
             problem,
             tol,
@@ -199,6 +215,7 @@ def certify(
             progress=progress,
             options={"flux": flux, "penalty": penalty, "solver": solver},
         )
+    limits["strategy"] = strategy
     for name, given in {"marking": marking, "solver": solver}.items():
         if given is not None:
             raise TypeError(f"{name}: expected it with a StationaryProblem only, got a problem in time")
@@ -226,21 +243,43 @@ def certify(
             every=EVERY if every is None else every,
             **scheme,
         )
+    adapted = isinstance(problem, Problem) and isinstance(problem.domain, Domain)
+    if adapted:
+        grid.pop("degree")
     _check_alone(grid | keeping, "tol", "cells and degree")
     chosen = "l2" if norm is None else norm
-    _check_search(problem, chosen, callback)
+    _check_search(problem, chosen, callback, strategy)
+    most = MAX_DOFS if max_dofs is None else int(_positive("max_dofs", max_dofs))
+    seconds = math.inf if max_seconds is None else _positive("max_seconds", max_seconds)
+    if adapted:
+        search = MeshSearch(
+            *(problem, _positive("tol", tol), chosen, _DEGREE if degree is None else degree, most, seconds),
+            *(callback, bool(unproved), progress, _mesh_estimator(estimator, problem), scheme),
+        )
+        return search.run(TimeMarching() if strategy is None else strategy)
     return certify_within(
         problem,
         _positive("tol", tol),
         chosen,
-        max_dofs=MAX_DOFS if max_dofs is None else int(_positive("max_dofs", max_dofs)),
-        max_seconds=math.inf if max_seconds is None else _positive("max_seconds", max_seconds),
+        max_dofs=most,
+        max_seconds=seconds,
         callback=callback,
         unproved=bool(unproved),
         progress=progress,
         estimator=estimator,
         options=scheme,
     )
+
+
+def _mesh_estimator(given: Estimator | None, problem: Problem) -> MeshEstimator:
+    chosen = solving.chosen_estimator(given, problem)
+    if not isinstance(chosen, MeshEstimator):
+        raise TypeError(
+            f"estimator: expected a MeshEstimator for a tolerance on a Domain, got {type(chosen).__name__}"
+        )
+    if chosen.lifted:
+        raise ValueError(f"lifted: expected no layers on a mesh that changes, got {chosen.lifted}")
+    return chosen
 
 
 def _check_alone(others: dict[str, Any], given: str, instead: str) -> None:
@@ -253,14 +292,21 @@ def _check_alone(others: dict[str, Any], given: str, instead: str) -> None:
         )
 
 
-def _check_search(problem: object, norm: object, callback: object) -> None:
+def _check_search(problem: object, norm: object, callback: object, strategy: object) -> None:
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got a {type(problem).__name__}")
-    if isinstance(problem.domain, Domain):
+    if isinstance(problem.domain, Domain) and not problem.domain.mesh().reference.simplex:
         raise UnsupportedDomainError(
-            "tol: expected a problem on a Torus or Box, whose grids can be chosen, got one on a Domain, "
-            "which has its mesh; give degree"
+            "tol: expected a Domain of lines, triangles or tetrahedra, which can be refined, got one of "
+            f"shape {problem.domain.mesh().reference.name}; give degree alone"
         )
+    if strategy is not None and not isinstance(problem.domain, Domain):
+        raise UnsupportedDomainError(
+            f"strategy: expected a problem on a Domain, got one on a {type(problem.domain).__name__}, whose "
+            "grids are uniform"
+        )
+    if isinstance(strategy, type) or not (strategy is None or hasattr(strategy, "run")):
+        raise TypeError(f"strategy: expected one such as TimeMarching(), got {strategy!r}")
     if norm not in NORMS:
         raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
     if norm == "l1" and problem.equation.components > 1:

@@ -13,6 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
+from stfem.adaptivity.mesh_search import NORMS
 from stfem.adaptivity.prediction import Plan, Prediction, Scheme
 from stfem.estimators import Estimate
 from stfem.problems import Problem, Torus
@@ -21,8 +22,6 @@ from stfem.timestepping import Node, NonFiniteError
 
 __all__ = ["MAX_DOFS", "NORMS", "certify_within"]
 
-#: Attribute of an estimate by the name of its norm.
-NORMS: Mapping[str, str] = {"l2": "bound", "energy": "bound_energy", "l1": "bound_l1"}
 #: Default of the largest number of unknowns.
 MAX_DOFS = 10_000_000
 #: Smallest bound that rounding allows, in multiples of ‖u_0‖: what runs of the catalogue end at.

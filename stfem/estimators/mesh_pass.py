@@ -1,4 +1,4 @@
-"""One pass over the slabs of a reconstruction on a mesh: norms, bound, true errors (T4, T5)."""
+"""The bound of one reconstruction on a mesh, slab by slab, and from a mesh to the next (T4, T5)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from stfem.residual.exactness import integrated_exactly
 from stfem.residual.temporal import temporal_defect
 from stfem.residual.unstructured import MeshResidual
 from stfem.resumable import Resumable
+from stfem.spaces.overlap import MeshOverlap
 
 __all__ = ["MeshPass", "RightSide", "poincare_rate"]
 
@@ -28,11 +29,37 @@ RightSide = Callable[[float, Array], Array]
 
 
 class MeshPass(Resumable):
-    """One pass over the slabs."""
+    """One pass over the slabs.
+
+    At a change of the mesh û⁻ of the old mesh is replaced by û⁺ of the new one. The pass over the new mesh
+    goes on from that over the old one, which stays as it is (T4.10): with the lifted oscillations z^± of
+    boundary data
+
+        ‖u − û⁺ − z⁺‖ ≤ ‖u − û⁻ − z⁻‖ + ‖û⁺ − û⁻‖ + ‖z⁻‖ + ‖z⁺‖ ,
+
+    in L¹ (T5.15) the jump of û alone, as the part of the error that boundary data cause is bounded by their
+    largest oscillation so far.
+
+    Parameters
+    ----------
+    problem, residual
+        On the mesh of the residual.
+    lift, initial_error
+        As in `MeshEstimator`.
+    right_side
+        Of the scheme, for the share of the time stepping.
+    before, overlap
+        The pass that this one goes on from, and what both meshes have in common; none for the first mesh.
+
+    Raises
+    ------
+    ValueError
+        For layers that are lifted, whose jumps are not computed, beside ``before``.
+    """
 
     PAST = (
-        *("rows", "hyperbolic", "parabolic", "missed", "missed_end", "l1", "switches"),
-        *("errors", "residual"),
+        *("rows", "hyperbolic", "parabolic", "first_sq", "latest_sq", "missed", "missed_end", "l1"),
+        *("switches", "inherited", "errors", "residual"),
     )
 
     def __init__(
@@ -42,6 +69,8 @@ class MeshPass(Resumable):
         lift: OutflowLift | None,
         initial_error: float | None,
         right_side: RightSide | None = None,
+        before: MeshPass | None = None,
+        overlap: MeshOverlap | None = None,
     ) -> None:
         self.problem, self.reconstruction, self.residual = problem, residual.reconstruction, residual
         self._lift, self._initial_error, self._right_side = lift, initial_error, right_side
@@ -50,14 +79,39 @@ class MeshPass(Resumable):
         mesh = self.reconstruction.target.mesh
         self.measure = float(mesh.cell_measures.sum())
         self.hyperbolic, self.parabolic = np.zeros(mesh.size), np.zeros(mesh.size)
+        #: η_K² of the first slab of this mesh, and of the last one, alone.
+        self.first_sq = self.latest_sq = np.zeros(mesh.size)
+        # rows and sums of all meshes before
+        self.carried, self.earlier = 0, (self.hyperbolic.copy(), self.parabolic.copy())
         # ‖z‖ of the oscillation of boundary data: at any time, at the end of the last slab
         self.missed, self.missed_end = 0.0, 0.0
         self.l1 = 0.0  # bound in L¹ of what is not missed there (T5.15)
         self.errors = MeshErrors(problem, self.reconstruction.target, residual.diffusion)
         self.last: MeshSlab | None = None
-        # passes that this one went on from, and how often
-        self.switched: tuple[MeshPass, ...] = ()
-        self.switches = 0
+        # other reconstructions and meshes that this pass went on from, and what is not proved of them
+        self.switches = self.changes = 0
+        self.inherited: tuple[str, ...] = ()
+        self._spent = residual.spent
+        #: What the change to this mesh added, and that until a row has it.
+        self.jump = self._unpaid = 0.0
+        self._change: tuple[MeshPass, MeshOverlap] | None = None
+        if before is not None and overlap is not None:
+            self._change = before, overlap
+            self._inherit(before, overlap)
+
+    def _inherit(self, before: MeshPass, overlap: MeshOverlap) -> None:
+        """All but the bound, for which û on both meshes is needed."""
+        if self._lift is not None:
+            raise ValueError("lifted: expected no layers on a mesh that changes, got some")
+        self.rows, self.carried = [*before.rows], len(before.rows)
+        self.earlier = overlap.carried(before.hyperbolic), overlap.carried(before.parabolic)
+        self.hyperbolic, self.parabolic = (values.copy() for values in self.earlier)
+        self.missed = before.missed
+        self.residual.missed_sup = before.residual.missed_sup
+        self.residual.missed_flux_sq = before.residual.missed_flux_sq
+        self.errors.go_on_from(before.errors)
+        self.switches, self.changes = before.switches, before.changes + 1
+        self.inherited, self._spent = before.unproved, max(self._spent, before._spent)
 
     @property
     def _known(self) -> bool:
@@ -69,13 +123,17 @@ class MeshPass(Resumable):
         oscillation = self.residual.boundary.oscillation
         start, self.missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
         self.missed = max(self.missed, sup)
+        if self._change is not None:
+            self._go_on(slab, start, *self._change)
+            self._change = None
         if self.state is None:
             initial, self.l1 = self._initial(slab.at(0.0, slab.state))
             self.state = self._start(initial + start, self.l1)
         level = self.state.final
         norms, way = cheapest(self.residual.norms(slab), level)
         if oscillation is None:  # inside no larger than where it is seen, at the boundary
-            self.missed_end = self.missed = float(np.sqrt(self.measure)) * self.residual.boundary.missed
+            sup = float(np.sqrt(self.measure)) * self.residual.boundary.missed
+            self.missed_end = self.missed = max(self.missed, sup)
         share = 0.0
         if self._right_side is not None and slab.discrete is not None:
             defect = temporal_defect(slab.discrete, self.reconstruction, self._right_side)
@@ -84,15 +142,37 @@ class MeshPass(Resumable):
         with np.errstate(over="ignore"):
             factor = float(np.exp((self.residual.reaction_growth or 0.0) * norms.duration))
         self.l1 = factor * (self.l1 + norms.integral_l1(self.measure))
+        shares = cell_shares(norms.residual_sq), cell_shares(norms.flux_sq)
         # not in place: `past` holds the arrays
-        self.hyperbolic = self.hyperbolic + choice.alpha * cell_shares(norms.residual_sq)
-        self.parabolic = self.parabolic + choice.beta * cell_shares(norms.flux_sq)
+        self.hyperbolic = self.hyperbolic + choice.alpha * shares[0]
+        self.parabolic = self.parabolic + choice.beta * shares[1]
+        self.latest_sq = choice.alpha**2 * shares[0] + choice.beta * shares[1]
+        if self.last is None:
+            self.first_sq = self.latest_sq
         if self._known:
             self.errors.look(slab)
-        self.rows.append((slab.time.stop, self.state.final, choice.alpha, choice.beta, way, share))
+        alpha = choice.alpha + self._unpaid
+        if self._unpaid > 0.0:  # the share is one of the residual
+            share, self._unpaid = share * choice.alpha / alpha, 0.0
+        self.rows.append((slab.time.stop, self.state.final, alpha, choice.beta, way, share))
         self.last = slab
         added = choice.alpha + float(np.hypot(level, np.sqrt(choice.beta))) - level
         return max(added, level * slab.time.duration / self.problem.final_time)
+
+    def _go_on(self, slab: MeshSlab, start: float, before: MeshPass, overlap: MeshOverlap) -> None:
+        """The state after û has jumped to that of the first slab here, with ‖z⁺‖ (T4.10)."""
+        if before.state is None:
+            raise ValueError("before: expected a pass that took a slab, got one that did not")
+        fields = before.final_state, slab.at(0.0, slab.state)
+        spaces = before.reconstruction.target, self.reconstruction.target
+        squares = overlap.difference_sq(spaces[0], fields[0], spaces[1], fields[1])
+        self.jump = float(np.sqrt(squares.sum()))
+        same = overlap.after is overlap.before  # then z has not changed either
+        if self.residual.boundary.oscillation is not None and not same:
+            self.jump += before.missed_end + start
+        self.state, self._unpaid = before.state.moved(self.jump), self.jump
+        self.l1 = before.l1 + float(np.sqrt(overlap.measures * squares).sum())
+        self.hyperbolic += self.jump * cell_shares(overlap.gathered(squares))
 
     def _start(self, initial: float, in_l1: float) -> BoundState:
         return BoundState(initial, in_l1, 0.0, poincare_rate(self.residual), self.measure, (0.0,))
@@ -137,6 +217,30 @@ class MeshPass(Resumable):
                 l1 += self.measure * missed * float(np.exp(growth * self.problem.final_time))
         return min(root, l1)
 
+    @property
+    def final_state(self) -> Array:
+        """û at the end of the last slab, coefficients ``(m, modes, C)``."""
+        if self.last is None:
+            raise ValueError("nodes: expected at least two time nodes, got fewer")
+        return self.last.at(1.0, self.last.state)
+
+    @property
+    def initial_l1(self) -> float:
+        """Bound of ‖u_0 − û(0)‖_{L¹}."""
+        return 0.0 if self.state is None else self.state.initial_l1
+
+    @property
+    def exponent(self) -> float:
+        """∫μ_+ so far."""
+        return 0.0 if self.state is None else self.state.exponent
+
+    @property
+    def bound(self) -> float:
+        """Bound of sup ‖u − û‖ so far."""
+        if self.state is None:
+            raise ValueError("nodes: expected at least two time nodes, got fewer")
+        return self.state.bound + self.missed
+
     @np.errstate(over="ignore")
     def result(self) -> Estimate:
         """The estimate after the last slab."""
@@ -153,14 +257,14 @@ class MeshPass(Resumable):
             width += residual.underflow
         total = float(history["alpha"].sum())
         temporal = float((history["temporal"] * history["alpha"]).sum() / total) if total > 0.0 else 0.0
-        unproved = self._unproved()
+        unproved = self.unproved
         known = self._known
         errors = self.errors.at(final, last.time.stop) if known else (None, None)
         energy = float(np.sqrt(self.errors.supremum_sq + self.errors.dissipated))
         return Estimate(
-            bound=state.bound + self.missed,
+            bound=self.bound,
             bound_final=state.final + self.missed_end,
-            bound_energy=state.energy / float(np.sqrt(1.0 - residual.spent))
+            bound_energy=state.energy / float(np.sqrt(1.0 - self._spent))
             + float(np.sqrt(self.missed**2 + float(residual.missed_flux_sq))),
             bound_l1=self._in_l1(state.final + self.missed_end),
             enclosure=(max(0.0, gap - width), gap + width),
@@ -183,15 +287,25 @@ class MeshPass(Resumable):
             facts={
                 "slabs": len(self.rows),
                 "switches": self.switches,
+                "changes": self.changes,
                 "cells": self.reconstruction.target.mesh.size,
                 "degree": space.degree,
                 "degree_reconstruction": self.reconstruction.target.degree,
             },
         )
 
-    def _unproved(self) -> tuple[str, ...]:
-        residuals = [entry.residual for entry in (self, *self.switched)]
-        unproved = tuple(dict.fromkeys(sentence for entry in residuals for sentence in entry.unproved))
+    @property
+    def indicators_sq(self) -> Array:
+        """η_K² of this mesh alone ``(C,)``, the jump to it included: they sum to (Σα)² + Σβ since then."""
+        alpha = sum(row[2] for row in self.rows[self.carried :])
+        return alpha * (self.hyperbolic - self.earlier[0]) + (self.parabolic - self.earlier[1])
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """Sentences on what is not proved so far, here and in all passes before."""
+        unproved = tuple(dict.fromkeys((*self.inherited, *self.residual.unproved)))
+        if self.changes:
+            return unproved
         if self._initial_error is not None:
             return (*unproved, f"‖u_0 − û(0)‖ ≤ {self._initial_error:g} is an argument, not checked")
         if not integrated_exactly(self.problem.initial[0], self.errors.order):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import tee
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from stfem.estimators.mesh_pass import MeshPass, poincare_rate
 from stfem.estimators.mesh_spacing import MeshSpacing
 from stfem.estimators.run import SlabRun
 from stfem.estimators.switching import switch
-from stfem.meshes.quadrature import Array
 from stfem.problems import Problem, UnsupportedDomainError
 from stfem.problems.arguments import LARGEST, checked_number
 from stfem.reconstruction import Hermite, Lagrange, Stencils
@@ -32,12 +30,10 @@ from stfem.reconstruction.unstructured import (
 )
 from stfem.residual.unstructured import MeshResidual
 from stfem.semidiscretization import AnySemidiscretization, UnstructuredSemidiscretization
+from stfem.spaces.overlap import MeshOverlap
 from stfem.timestepping import Node
 
 __all__ = ["MeshEstimator", "mesh_estimate"]
-
-#: H + P as a function of t and U.
-RightSide = Callable[[float, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -113,14 +109,72 @@ class MeshEstimator:
         """
         return self.begin(semidiscretization, nodes, order).consume()
 
-    def begin(self, semidiscretization: AnySemidiscretization, nodes: Iterable[Node], order: int) -> SlabRun:
-        """The passes of `run`, slab by slab; raises as that, but for the number of nodes."""
+    def begin(
+        self,
+        semidiscretization: AnySemidiscretization,
+        nodes: Iterable[Node],
+        order: int,
+        before: MeshWindow | None = None,
+        overlap: MeshOverlap | None = None,
+    ) -> MeshRun:
+        """The passes of `run`, or of a part of it that is on one mesh, slab by slab.
+
+        Parameters
+        ----------
+        semidiscretization, nodes, order
+            As for `run`.
+        before, overlap
+            The part on the mesh before, which stays as it is, and what both meshes have in common; none at
+            the start.
+
+        Raises
+        ------
+        ValueError, TypeError, UnsupportedDomainError
+            As `run`, but for the number of nodes; for lifted layers at a change of the mesh.
+        """
         if not isinstance(semidiscretization, UnstructuredSemidiscretization):
             name = type(semidiscretization.problem.domain).__name__
             raise UnsupportedDomainError(
                 f"MeshEstimator: expected a problem on a Box or Domain, got one on a {name}"
             )
-        return MeshRun(self, semidiscretization, nodes, order)
+        return MeshRun(self, semidiscretization, nodes, order, before, overlap)
+
+    def window(
+        self,
+        semidiscretization: AnySemidiscretization,
+        nodes: Iterable[Node],
+        order: int,
+        before: MeshWindow | None = None,
+        overlap: MeshOverlap | None = None,
+    ) -> MeshWindow:
+        """All of the part of a run that is on one mesh; arguments and errors are those of `begin`."""
+        run = self.begin(semidiscretization, nodes, order, before, overlap)
+        while run.advance():
+            pass
+        return MeshWindow(run.passes)
+
+
+@dataclass(frozen=True, eq=False)
+class MeshWindow:
+    """The part of a run that is on one mesh, with all before it.
+
+    Attributes
+    ----------
+    passes
+        One per reconstruction.
+    """
+
+    passes: tuple[MeshPass, ...]
+
+    @property
+    def best(self) -> MeshPass:
+        """The one with the smallest bound."""
+        return min(self.passes, key=lambda one: one.bound)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def result(self) -> Estimate:
+        """The estimate up to the end of this part."""
+        return self.best.result()
 
 
 class MeshRun(SlabRun):
@@ -136,6 +190,8 @@ class MeshRun(SlabRun):
         semidiscretization: UnstructuredSemidiscretization,
         nodes: Iterable[Node],
         order: int,
+        before: MeshWindow | None,
+        overlap: MeshOverlap | None,
     ) -> None:
         self.estimator, self.semi, problem = estimator, semidiscretization, semidiscretization.problem
         lifted = estimator.lifted
@@ -144,10 +200,12 @@ class MeshRun(SlabRun):
         share = estimator.temporal_share, self._bound, self._interpolants
         self.selector = MeshSpacing(semidiscretization, nodes, estimator.spacing, *share)
         passes = []
-        for one in self._bound:
+        earlier = [None] * len(self._bound) if before is None else before.passes
+        for one, old in zip(self._bound, earlier, strict=True):
             lift = OutflowLift(problem, one.target, lifted) if lifted else None
             residual = MeshResidual(problem, one, estimator.growth, lift=lift)
-            passes.append(MeshPass(problem, residual, lift, estimator.initial_error, semidiscretization.rhs))
+            initial, scheme = estimator.initial_error, semidiscretization.rhs
+            passes.append(MeshPass(problem, residual, lift, initial, scheme, old, overlap))
         self.passes = tuple(passes)
         self._stencils = [
             Stencils(map(partial(self._reconstructed, number), stream), interpolant)
@@ -182,19 +240,8 @@ class MeshRun(SlabRun):
         self.time = slabs[0].time.stop
         return True
 
-    @np.errstate(over="ignore", invalid="ignore")
     def result(self) -> Estimate:
-        return min((one.result() for one in self.passes), key=lambda estimate: estimate.bound)
-
-    def past(self) -> dict[str, Any]:
-        switched = tuple(tuple(map(self.passes.index, one.switched)) for one in self.passes)
-        return super().past() | {"switched": switched}
-
-    def resume(self, past: Mapping[str, Any]) -> None:
-        own = dict(past)
-        for one, numbers in zip(self.passes, own.pop("switched"), strict=True):
-            one.switched = tuple(self.passes[number] for number in numbers)
-        super().resume(own)
+        return MeshWindow(self.passes).result()
 
 
 def interpolant_of(reconstruction: MeshReconstruction, order: int) -> TimeInterpolant:
