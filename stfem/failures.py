@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["InterruptedRunError", "SolverError"]
+__all__ = ["InterruptedRunError", "SolverError", "keeping"]
 
 
 class SolverError(ArithmeticError):
@@ -55,17 +57,33 @@ class InterruptedRunError(KeyboardInterrupt):
     Attributes
     ----------
     time
-        The last time that was reached.
+        The last time that was reached; None for a search.
     solution, certificate
-        As those of `SolverError`.
+        As those of `SolverError`; of a search the best ones so far.
     """
 
-    def __init__(self, time: float, solution: Any = None, certificate: Any = None) -> None:
-        super().__init__(f"interrupted at time {time:.17g}")
+    def __init__(self, time: float | None, solution: Any = None, certificate: Any = None) -> None:
+        super().__init__("interrupted" if time is None else f"interrupted at time {time:.17g}")
         self.time, self.solution, self.certificate = time, solution, certificate
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.time, self.solution, self.certificate)
+
+
+@contextmanager
+def keeping(best: Callable[[], Any]) -> Iterator[None]:
+    """A search whose interruption keeps the best certificate so far, if there is one.
+
+    Raises
+    ------
+    InterruptedRunError
+        In place of a KeyboardInterrupt.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        certificate = best()
+        raise InterruptedRunError(None, getattr(certificate, "solution", None), certificate) from error
 
 
 def _again(cls: type[SolverError], args: tuple[Any, ...], attributes: dict[str, Any]) -> SolverError:

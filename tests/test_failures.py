@@ -7,6 +7,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+import skfem
 
 import stfem
 from stfem.timestepping import RK4, ExplicitRungeKutta, Node
@@ -115,6 +116,32 @@ def test_an_interrupted_run_keeps_its_certificate():
     partial = caught.value.certificate
     assert caught.value.time == partial.solution.time
     assert partial.error <= partial.bound < 2.0 * partial.error
+
+
+ENDS = {"left": lambda x: x[0] == 0.0, "right": lambda x: x[0] == 1.0}
+LINE = skfem.MeshLine(np.linspace(0.0, 1.0, 9)).with_boundaries(ENDS)
+SEARCHED = {
+    "torus": (TRANSPORT, 1e-9),
+    "domain": (stfem.problems.leaving_pulse(dim=1, eps=1e-2, final_time=0.1, mesh=LINE), 1e-4),
+    "stationary": (stfem.problems.stationary_layer(eps=0.1), 1e-9),
+}
+
+
+@pytest.mark.parametrize(("problem", "tol"), SEARCHED.values(), ids=SEARCHED)
+def test_an_interrupted_search_keeps_its_best_certificate(problem, tol):
+    def interrupts(attempt):
+        # the second run of a search, or the window after the first that was good enough
+        if next(numbers) > 1 and getattr(attempt, "accepted", True):
+            signal.raise_signal(signal.SIGINT)
+
+    numbers = count(1)
+
+    with pytest.raises(stfem.InterruptedRunError) as caught:
+        stfem.certify(problem, tol=tol, callback=interrupts, unproved=True)
+    best = caught.value.certificate
+    assert best.error <= best.bound
+    assert "interrupted" in best.search.reason
+    assert caught.value.solution is best.solution
 
 
 def test_a_second_interruption_is_immediate():

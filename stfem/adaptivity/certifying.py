@@ -143,14 +143,14 @@ def certify(
     refined and coarsened where the bound asks for it. All other parameters are those of `solve` and
     `estimate`; the initial value is corrected for the reconstruction of the estimator.
 
-    A `StationaryProblem` is solved on one mesh, or with ``tol`` and ``degree`` on meshes that are refined
+    A `StationaryProblem` is solved on one mesh, or with ``tol`` on meshes that are refined
     where the indicators are large, see `stfem.adaptivity.certify_on_meshes`.
 
     Parameters
     ----------
     cells, degree, dt, cfl, step_control
-        The grid and the time steps. Not together with ``tol``, except for the degree on a `Domain`, 2 by
-        default.
+        The grid and the time steps. Not together with ``tol``, except for the degree on a `Domain` or
+        without time, 2 by default.
     tol
         What the bound is to be at most (the unit of the norm).
     norm
@@ -208,7 +208,7 @@ def certify(
             problem,
             tol,
             {"dt": dt, "cfl": cfl, "step_control": step_control, "stepper": stepper, **keeping},
-            degree=degree,
+            degree=_DEGREE if degree is None and tol is not None else degree,
             cells=cells,
             estimator=estimator,
             limits=limits | {"marking": marking},

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
+from stfem.failures import keeping
 from stfem.problems import Domain, Problem
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.solution import Solution
@@ -125,7 +126,8 @@ class MeshSearch:
         """
         with tqdm(desc=f"tol {self.tol:g}", unit="run", leave=False, disable=not self.progress) as self._bar:
             try:
-                strategy.run(self)
+                with keeping(lambda: self._certificate("interrupted from the keyboard")):
+                    strategy.run(self)
             except StoppedError as error:
                 raise ToleranceError(self._search(str(error)), self._certificate(str(error))) from None
         result = self._certificate(f"the bound is at most {self.tol:g}")

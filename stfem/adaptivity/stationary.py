@@ -23,6 +23,7 @@ from stfem.adaptivity.stationary_search import (
 )
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
+from stfem.failures import keeping
 from stfem.problems import Domain, StationaryProblem
 from stfem.reconstruction.unstructured import TwoStage, TwoStageMixed
 from stfem.semidiscretization import SolveError
@@ -112,7 +113,8 @@ class _Search:
             Where there is a reason to stop before.
         """
         reason = self._too_much(domain)
-        with tqdm(desc=f"tol {self.tol:g}", unit="mesh", leave=False, disable=not self.progress) as bar:
+        bar = tqdm(desc=f"tol {self.tol:g}", unit="mesh", leave=False, disable=not self.progress)
+        with bar, keeping(self._interrupted):
             while not reason:
                 now = f"now {self._dofs(domain)} unknowns"
                 bar.set_postfix_str(f"bound {self._smallest:.3g}, {self._elapsed:.3g} s, {now}")
@@ -127,6 +129,9 @@ class _Search:
                     domain, reason = self._refined(domain, current)
         best = None if self.best is None else self._certificate(self.best, reason)
         raise ToleranceError(self._record(reason), best)
+
+    def _interrupted(self) -> StationaryToleranceCertificate | None:
+        return None if self.best is None else self._certificate(self.best, "interrupted from the keyboard")
 
     @property
     def _elapsed(self) -> float:

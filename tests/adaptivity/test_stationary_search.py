@@ -291,7 +291,7 @@ def test_solvers_that_fail(monkeypatch):
         ({"tol": -1.0}, ValueError, "tol: expected a tolerance"),
         ({"tol": math.inf}, ValueError, "tol: expected a tolerance"),
         ({"tol": "small"}, TypeError, "tol: expected a number"),
-        ({"degree": None}, TypeError, "expected a degree for a problem without time"),
+        ({"degree": None, "tol": None}, TypeError, "expected a degree for a problem without time"),
         ({"degree": 9}, ValueError, "degree"),
         ({"dt": 0.1, "cfl": 0.5}, TypeError, "expected dt, cfl with a problem in time only"),
         ({"max_dofs": math.nan}, ValueError, "max_dofs: expected a limit"),
