@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from stfem.arguments import checked_whole, real_array
 from stfem.data.base import Data
-from stfem.data.callables import CallableData, CheckedFunction, real_array, takes
+from stfem.data.callables import MAX_COMPONENTS, CallableData, CheckedFunction, takes
 from stfem.data.constant import Constant
 
 __all__ = ["as_data"]
@@ -40,6 +41,8 @@ def as_data(
     TypeError
         For complex or non-numeric values.
     """
+    checked_whole("dim", dim, 1, 3)
+    checked_whole("components", components, 1, MAX_COMPONENTS)
     names = [name] if components == 1 else [f"{name}[{i}]" for i in range(components)]
     if isinstance(value, Data):
         if value.dim != dim:

@@ -15,7 +15,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from stfem.data.callables import real_array
+from stfem.arguments import real_array
 from stfem.estimators import Estimate
 from stfem.io.cells import Cells
 from stfem.io.container import written_at_once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+from stfem.arguments import checked_whole
 
 __all__ = ["checked_degree"]
 
@@ -15,8 +15,4 @@ def checked_degree(degree: object, largest: int) -> int:
     ValueError, TypeError
         Otherwise.
     """
-    if isinstance(degree, bool) or not isinstance(degree, (int, np.integer)):
-        raise TypeError(f"degree: expected a whole number, got {degree!r}")
-    if not 0 <= degree <= largest:
-        raise ValueError(f"degree: expected 0 to {largest}, got {degree}")
-    return int(degree)
+    return checked_whole("degree", degree, 0, largest)
