@@ -16,11 +16,13 @@ __all__ = [
     "checked_array",
     "checked_flag",
     "checked_instance",
+    "checked_list",
     "checked_number",
     "checked_numbers",
     "checked_whole",
     "described",
     "float_array",
+    "numeric_array",
     "real_array",
     "whole_number",
 ]
@@ -104,6 +106,21 @@ def whole_number(name: str, value: object) -> int:
     return int(value)
 
 
+def checked_list(name: str, value: object) -> list[Any]:
+    """The entries of a tuple, list or array; nothing that may have no end.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if isinstance(value, np.ndarray) and value.ndim > 0:
+        return list(value)
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"{name}: expected a tuple or list, got {described(value)}")
+    return list(value)
+
+
 def checked_whole(name: str, value: object, least: int, most: int | None = None) -> int:
     """The value as an int, if it is a whole number from `least` to `most`.
 
@@ -149,6 +166,11 @@ def real_array(value: object, name: str) -> Array:
     """Float array of real numbers; TypeError for complex or non-numeric ones, ValueError for masked ones."""
     array: Array = _converted(_array(value, name, "biuf", "real numbers"), np.float64)
     return array
+
+
+def numeric_array(value: object, name: str) -> Any:
+    """Array of real or complex numbers as they are; errors as of `real_array`."""
+    return _array(value, name, "biufc", "numbers")
 
 
 def float_array(value: object, name: str) -> Array:

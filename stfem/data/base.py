@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stfem.arguments import checked_instance, checked_number, checked_numbers, checked_whole, float_array
+from stfem.arguments import (
+    checked_instance,
+    checked_number,
+    checked_numbers,
+    checked_whole,
+    described,
+    float_array,
+    whole_number,
+)
 from stfem.meshes.grid import TensorGrid
 
 __all__ = ["Array", "Data", "Projection", "RowProjection", "Separated", "Slab"]
@@ -121,7 +129,10 @@ def checked_power(exponent: object) -> int:
     TypeError, ValueError
         For another type, and for a number that is negative or large.
     """
-    return checked_whole("exponent", exponent, 0, MAX_POWER)
+    number = whole_number("exponent", exponent)
+    if not 0 <= number <= MAX_POWER:
+        raise ValueError(f"exponent: expected a whole number from 0 to {MAX_POWER}, got {described(number)}")
+    return number
 
 
 class Data(ABC):

@@ -29,6 +29,8 @@ _PROBE = (np.array([0.1137, 0.4621, 0.8753]), np.array([[0.0719, 0.3331, 0.9041]
 
 def takes(function: Callable[..., object], *arguments: str) -> bool:
     """Whether a function can be called with so many arguments; True for those that do not tell."""
+    if isinstance(function, np.ufunc):  # a further argument would be taken for the array to write to
+        return function.nin == len(arguments)
     try:
         signature = inspect.signature(function)
     except ValueError:  # some functions in C have none
@@ -45,11 +47,11 @@ def check_arguments(function: Callable[..., object], name: str, *arguments: str)
 
     Told before the first call: a TypeError within that is the function's own affair.
     """
+    if isinstance(function, type):
+        raise TypeError(f"{name}: expected a function, got the class {function.__name__}")
     if not takes(function, *arguments):
-        raise TypeError(
-            f"{name}: expected a function of ({', '.join(arguments)}), got one of "
-            f"{inspect.signature(function)}"
-        )
+        got = function if isinstance(function, np.ufunc) else inspect.signature(function)
+        raise TypeError(f"{name}: expected a function of ({', '.join(arguments)}), got one of {got}")
 
 
 class CheckedFunction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.arguments import checked_whole, real_array
+from stfem.arguments import checked_whole, described, real_array
 from stfem.data.base import Data
 from stfem.data.callables import MAX_COMPONENTS, CallableData, CheckedFunction, takes
 from stfem.data.constant import Constant
@@ -53,6 +53,8 @@ def as_data(
     if isinstance(value, (tuple, list)):
         if len(value) != components:
             raise ValueError(f"{name}: expected {components} components, got {len(value)}")
+        if any(isinstance(v, (tuple, list)) for v in value):
+            raise TypeError(f"{name}: expected numbers, Data or callables, got {described(value)}")
         return tuple(as_data(v, dim, 1, n, with_time)[0] for v, n in zip(value, names, strict=True))
     if callable(value):
         if with_time is None:

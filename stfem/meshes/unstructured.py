@@ -43,6 +43,8 @@ __all__ = ["CellMap", "UnstructuredMesh", "from_skfem"]
 _AFFINE = 1e-13
 #: Distance of the centres of facets that lie on each other, relative to their radius; what counts as zero.
 _BACK_TO_BACK, _TOUCHING = 0.6, 1e-6
+#: Largest coordinate: volumes, and their squares, must stay finite.
+_FARTHEST = 1e60
 _SHAPES: dict[type, ReferenceCell] = {
     skfem.MeshLine1: shapes.LINE,
     skfem.MeshTri1: shapes.TRIANGLE,
@@ -329,8 +331,8 @@ def from_skfem(mesh: Any, periodic: Sequence[int | tuple[str, str]] = ()) -> Uns
         )
     if mesh.t.shape[1] == 0:
         raise ValueError("mesh: expected cells, got none")
-    if not np.isfinite(vertices).all():
-        raise ValueError("mesh: expected finite coordinates, got others")
+    if not (np.abs(vertices) <= _FARTHEST).all():
+        raise ValueError(f"mesh: expected finite coordinates up to {_FARTHEST:g}, got others")
     used = np.zeros(vertices.shape[1], dtype=bool)
     used[mesh.t] = True
     cells = (np.cumsum(used) - 1)[mesh.t].astype(np.intp)

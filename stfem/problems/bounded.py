@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import skfem
 
+from stfem.arguments import checked_number, checked_numbers, described
 from stfem.meshes.facets import Index
 from stfem.meshes.files import load_mesh
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh, from_skfem
-from stfem.problems.arguments import checked_number
 from stfem.problems.conditions import Condition
 from stfem.problems.domain import Region, Seam, box_seams, unit_points
 
@@ -321,9 +321,7 @@ def _conditions(given: Mapping[str, Condition] | Condition | None) -> dict[str, 
 
 def _corner(name: str, given: Sequence[float] | float) -> tuple[float, ...]:
     numbers = (given,) if isinstance(given, (int, float, np.number)) else given
-    if not isinstance(numbers, Iterable):
-        raise TypeError(f"{name}: expected numbers, got {given!r}")
-    return tuple(checked_number(name, number, "a coordinate", -_LARGEST, _LARGEST) for number in numbers)
+    return checked_numbers(name, numbers, "coordinates", -_LARGEST, _LARGEST)
 
 
 def _every(count: int, most: int) -> Index:
@@ -332,9 +330,13 @@ def _every(count: int, most: int) -> Index:
 
 
 def _listed(periodic: object) -> Iterable[object]:
-    if isinstance(periodic, str) or not isinstance(periodic, Iterable):
-        raise TypeError(f"periodic: expected directions or pairs of names in a tuple, got {periodic!r}")
-    return periodic
+    listed = isinstance(periodic, (tuple, list, set, frozenset, range))
+    if not listed and not (isinstance(periodic, np.ndarray) and periodic.ndim == 1):
+        raise TypeError(
+            f"periodic: expected directions or pairs of names in a tuple, got {described(periodic)}"
+        )
+    entries: Any = periodic
+    return list(entries)
 
 
 def _pair(sides: object) -> int | tuple[str, str]:

@@ -116,7 +116,7 @@ class StationaryProblem:
 def _timed(given: object, name: str) -> object:
     """f(x) as f(x, t); other data as they are."""
     if isinstance(given, (tuple, list)):
-        return [_timed(entry, name) for entry in given]
+        return [entry if isinstance(entry, (tuple, list)) else _timed(entry, name) for entry in given]
     if isinstance(given, Data) or not callable(given):
         return given
     check_arguments(given, name, "x")

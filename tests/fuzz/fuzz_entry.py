@@ -32,6 +32,8 @@ class Entry:
         Arguments whose methods are called: never hostile.
     operators
         Whether Python itself refuses operands.
+    may_refuse
+        Whether the strategies are not all valid.
     """
 
     call: Callable[..., Any]
@@ -41,6 +43,7 @@ class Entry:
     always: Callable[[Mapping[str, Any], Any], None] | None = None
     receivers: tuple[str, ...] = ()
     operators: bool = False
+    may_refuse: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Input:
         result = outcome(self.entry.call, self.arguments, self._oracle())
         if result.kind == "unclear" and self.entry.operators:
             return Outcome("refused", result.detail)
-        if not self.spoiled and result.kind != "accepted":
+        if not self.spoiled and result.kind != "accepted" and not self.entry.may_refuse:
             return Outcome(
                 "wrong" if result.kind == "refused" else result.kind, f"valid, but {result.detail}"
             )

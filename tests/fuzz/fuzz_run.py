@@ -26,7 +26,7 @@ RAW = (np.linalg.LinAlgError, np.exceptions.AxisError, UnicodeError)
 #: What Python says itself of arguments that a function does not have, and numpy of user's functions.
 _OWN_WORDS = re.compile(
     r"required (positional|keyword-only) argument|unexpected keyword|positional argument|multiple values|"
-    r"abstract class|abstract method|Protocols cannot"
+    r"abstract class|destination is read-only|array is read-only|abstract method|Protocols cannot"
 )
 
 
