@@ -6,6 +6,7 @@ Every check names the argument, and shows what was expected and what it got.
 from __future__ import annotations
 
 from collections.abc import Sequence, Sized
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,13 +18,17 @@ __all__ = [
     "checked_flag",
     "checked_instance",
     "checked_list",
+    "checked_path",
+    "checked_share",
     "checked_number",
     "checked_numbers",
     "checked_whole",
     "described",
     "float_array",
     "numeric_array",
+    "positive_number",
     "real_array",
+    "real_number",
     "whole_number",
 ]
 
@@ -32,6 +37,7 @@ T = TypeVar("T")
 
 #: Times, their reciprocals and diffusions are squared and multiplied with data: these must stay finite.
 LARGEST = 1e100
+_LARGEST_FLOAT = int(np.finfo(np.float64).max)
 #: Characters of an object that a message shows.
 _SHOWN = 200
 
@@ -44,6 +50,35 @@ def described(value: object) -> str:
         return f"a whole number of {value.bit_length()} bits"
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def real_number(name: str, value: object) -> float:
+    """The value as an int or float, if it is a number and no truth value.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: expected a number, got {described(value)}")
+    number: float = value.item() if isinstance(value, np.generic) else value
+    return number
+
+
+def checked_path(name: str, value: object) -> Path:
+    """The value as a path of a file.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no text or path, and for one that no file can have.
+    """
+    if not isinstance(value, (str, Path)):
+        raise TypeError(f"{name}: expected a path, got {described(value)}")
+    if "\0" in str(value):
+        raise ValueError(f"{name}: expected a path without null characters, got {described(value)}")
+    return Path(value)
 
 
 def checked_number(
@@ -65,10 +100,9 @@ def checked_number(
     TypeError, ValueError
         For another type, and for a number outside the range or a NaN.
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {described(value)}")
-    number = value.item() if isinstance(value, np.generic) else value
-    if not least <= number <= most:
+    number = real_number(name, value)
+    beyond = isinstance(number, int) and abs(number) > _LARGEST_FLOAT
+    if beyond or not least <= number <= most:
         raise ValueError(f"{name}: expected {kind} from {least:g} to {most:g}, got {described(number)}")
     return float(number)
 
@@ -116,7 +150,7 @@ def checked_list(name: str, value: object) -> list[Any]:
     """
     if isinstance(value, np.ndarray) and value.ndim > 0:
         return list(value)
-    if not isinstance(value, (tuple, list)):
+    if not isinstance(value, (tuple, list, range)):
         raise TypeError(f"{name}: expected a tuple or list, got {described(value)}")
     return list(value)
 
@@ -133,6 +167,34 @@ def checked_whole(name: str, value: object, least: int, most: int | None = None)
     if number < least or (most is not None and number > most):
         limits = f"at least {least}" if most is None else f"{least} to {most}"
         raise ValueError(f"{name}: expected {limits}, got {described(number)}")
+    return number
+
+
+def positive_number(name: str, value: object) -> float:
+    """The value as a float, if it is positive and finite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another type, and for other numbers.
+    """
+    number = real_number(name, value)
+    if not 0.0 < number <= _LARGEST_FLOAT:
+        raise ValueError(f"{name}: expected a positive finite number, got {described(number)}")
+    return float(number)
+
+
+def checked_share(name: str, value: object) -> float:
+    """The value as a float, if it is a number between 0 and 1, both excluded.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another type, and for a number outside.
+    """
+    number = checked_number(name, value, "a number in (0, 1),", 0.0, 1.0)
+    if number in (0.0, 1.0):
+        raise ValueError(f"{name}: expected a number in (0, 1), got {number:g}")
     return number
 
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from tqdm import tqdm
 
+from stfem.arguments import positive_number
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus, UnsupportedDomainError
@@ -328,10 +329,7 @@ def _check_methods(name: str, given: object, expected: str, *attributes: str) ->
 def _check_positive(name: str, value: object) -> None:
     if value is None:
         return
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {_named(value)}")
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
+    positive_number(name, value)
 
 
 def _named(given: object) -> str:

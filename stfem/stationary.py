@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stfem.arguments import checked_array
 from stfem.estimators import Estimate, MeshEstimator, stationary_estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, StationaryProblem
@@ -14,6 +15,7 @@ from stfem.semidiscretization import (
     Factorisation,
     LinearSolver,
     UnstructuredSemidiscretization,
+    checked_solver,
     steady_state,
 )
 from stfem.spaces.mesh_field import MeshField
@@ -138,9 +140,13 @@ def solve_stationary(
         degree = int(degree)
     resting = problem.in_time(memory_time(problem))
     semi = UnstructuredSemidiscretization(resting, cells, degree, flux, penalty)
-    if start is not None and np.shape(start) != semi.shape:
-        raise ValueError(f"start: expected coefficients of shape {semi.shape}, got {np.shape(start)}")
-    found = steady_state(semi, solver or Factorisation, start, problem.mean)
+    if start is not None:
+        start = checked_array("start", start)
+        if start.shape != semi.shape:
+            raise ValueError(f"start: expected coefficients of shape {semi.shape}, got {start.shape}")
+    found = steady_state(
+        semi, Factorisation if solver is None else checked_solver(solver), start, problem.mean
+    )
     return StationarySolution(problem, semi, *found)
 
 

@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any, overload
 
-import numpy as np
-
 from stfem import solving
 from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
+from stfem.arguments import checked_flag, checked_number, described, positive_number
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Domain, Problem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
@@ -155,10 +154,12 @@ def certify(
         problem,
         _positive("tol", tol),
         chosen,
-        max_dofs=MAX_DOFS if max_dofs is None else int(_positive("max_dofs", max_dofs)),
+        max_dofs=MAX_DOFS
+        if max_dofs is None
+        else int(checked_number("max_dofs", max_dofs, "a positive finite number", 1.0)),
         max_seconds=math.inf if max_seconds is None else _positive("max_seconds", max_seconds),
         callback=callback,
-        unproved=bool(unproved),
+        unproved=unproved is not None and checked_flag("unproved", unproved),
         progress=progress,
         estimator=estimator,
         options=scheme,
@@ -183,8 +184,8 @@ def _check_search(problem: object, norm: object, callback: object) -> None:
             "tol: expected a problem on a Torus or Box, whose grids can be chosen, got one on a Domain, "
             "which has its mesh; give degree"
         )
-    if norm not in NORMS:
-        raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
+    if not isinstance(norm, str) or norm not in NORMS:
+        raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {described(norm)}")
     if norm == "l1" and problem.equation.components > 1:
         raise ValueError("norm: expected 'l2' or 'energy' for a system, got 'l1', which scalar problems have")
     if callback is not None and not callable(callback):
@@ -192,8 +193,4 @@ def _check_search(problem: object, norm: object, callback: object) -> None:
 
 
 def _positive(name: str, value: object) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {value!r}")
-    if not (math.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
-    return float(value)
+    return positive_number(name, value)

@@ -9,7 +9,28 @@ from stfem.data.base import Data
 from stfem.data.callables import MAX_COMPONENTS, CallableData, CheckedFunction, takes
 from stfem.data.constant import Constant
 
-__all__ = ["as_data"]
+__all__ = ["as_data", "check_given"]
+
+
+def check_given(value: object, name: str) -> None:
+    """Raise for what can be no datum, whatever the dimension and the number of components.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `as_data`.
+    """
+    if isinstance(value, Data) or (callable(value) and not isinstance(value, type)):
+        return
+    if isinstance(value, (tuple, list)):
+        for entry in value:
+            if isinstance(entry, (tuple, list)):
+                raise TypeError(f"{name}: expected numbers, Data or callables, got {described(value)}")
+            check_given(entry, name)
+        return
+    numbers = real_array(value, name)
+    if numbers.ndim > 1 or not np.isfinite(numbers).all():
+        raise ValueError(f"{name}: expected finite numbers, one or a vector, got {described(value)}")
 
 
 def as_data(

@@ -259,7 +259,7 @@ def _wave(
 ) -> Trigonometric:
     """Re(factor · amplitude exp(i(k·x + ωt + phase)))."""
     k = np.atleast_1d(checked_array("wavevector", wavevector))
-    size = checked_number("amplitude", amplitude, "a finite number")
+    size = checked_number("amplitude", amplitude, "a finite number", -1e300, 1e300)
     turn = factor * np.exp(1j * checked_number("phase", phase, "a finite number"))
     omega = checked_number("frequency", frequency, "a finite number")
     return Trigonometric(k[None], np.array([omega]), np.array([size * turn]))

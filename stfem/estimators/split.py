@@ -9,6 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
+from stfem.arguments import checked_flag, checked_numbers, checked_share, checked_whole, described
 from stfem.data import Data
 from stfem.estimators.bound import BoundState
 from stfem.estimators.errors import TrueError, distance
@@ -73,14 +74,21 @@ class SplitEstimator:
     spectral: bool = True
 
     def __post_init__(self) -> None:
-        if not self.members or not all(0.0 <= member <= 1.0 for member in self.members):
+        members = checked_numbers("members", self.members, "numbers in [0, 1],", 0.0, 1.0)
+        if not members:
             raise ValueError(f"members: expected numbers in [0, 1], got {self.members}")
-        if self.spacing is not None and self.spacing < 1:
-            raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
-        if not isinstance(self.spectral, bool):
-            raise TypeError(f"spectral: expected True or False, got {self.spectral!r}")
-        if not 0.0 < self.temporal_share < 1.0:
-            raise ValueError(f"temporal_share: expected a number in (0, 1), got {self.temporal_share}")
+        object.__setattr__(self, "members", members)
+        for name, given, method in (
+            ("reconstruction", self.reconstruction, "bind"),
+            ("interpolant", self.interpolant, "modes"),
+        ):
+            absent = given is None and name == "interpolant"
+            if not absent and (isinstance(given, type) or not callable(getattr(given, method, None))):
+                raise TypeError(f"{name}: expected one such as Siac() or Hermite(5), got {described(given)}")
+        if self.spacing is not None:
+            checked_whole("spacing", self.spacing, 1)
+        checked_flag("spectral", self.spectral)
+        checked_share("temporal_share", self.temporal_share)
 
     def interpolant_for(self, order: int) -> Hermite:
         """Interpolant used with time stepping of the given order."""

@@ -10,6 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from stfem.arguments import checked_instance, checked_list
 from stfem.plotting.curves import Curve, CurveFamily, Row, known, quantity
 from stfem.plotting.style import check_picture, figure_of, finished, legend, norm_label, panel
 from stfem.plotting.triangles import draw_triangles
@@ -75,7 +76,8 @@ def draw_convergence(
 
     ``like`` are the rows of all panels of a figure, which then look alike.
     """
-    others = [name for name in varied if name != refined]
+    checked_instance("refined", refined, str, "a name")
+    others = [name for name in checked_list("varied", varied) if name != refined]
     family = CurveFamily(rows, others, "h", logarithmic=True, like=like, behind=refined)
     drawn = [name for name in ("bound", "error") if known(family.like, name)]
     if not drawn:

@@ -14,6 +14,7 @@ from stfem.arguments import checked_number, checked_numbers, described
 from stfem.meshes.facets import Index
 from stfem.meshes.files import load_mesh
 from stfem.meshes.grid import TensorGrid
+from stfem.meshes.memory import require_mesh
 from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh, from_skfem
 from stfem.problems.conditions import Condition
@@ -181,7 +182,9 @@ class Box(Region):
                 "cells: expected the number of cells, as one number or one per direction, got None"
             )
         sides = [b - a for a, b in zip(self.lower, self.upper, strict=True)]
-        counts = TensorGrid(sides, cells).cells
+        grid = TensorGrid(sides, cells)
+        require_mesh(grid)
+        counts = grid.cells
         axes = [np.linspace(a, b, n + 1) for a, b, n in zip(self.lower, self.upper, counts, strict=True)]
         shape = (skfem.MeshLine, skfem.MeshQuad, skfem.MeshHex)[self.dim - 1]
         mesh = shape(axes[0]) if self.dim == 1 else shape.init_tensor(*axes)
@@ -335,8 +338,7 @@ def _listed(periodic: object) -> Iterable[object]:
         raise TypeError(
             f"periodic: expected directions or pairs of names in a tuple, got {described(periodic)}"
         )
-    entries: Any = periodic
-    return list(entries)
+    return list(periodic)  # type: ignore[call-overload, no-any-return]
 
 
 def _pair(sides: object) -> int | tuple[str, str]:

@@ -42,7 +42,7 @@ class ExactData:
             raise ValueError("exact: expected entries of one shape, got several") from None
         if self.entries.ndim > 2:
             raise ValueError(f"exact: expected entries of shape (m,) or (d, m), got {self.entries.shape}")
-        self.decay = checked_number("decay", decay, "a rate", -_LARGEST, _LARGEST)
+        self.decay = checked_number("decay", decay, "a finite number", -_LARGEST, _LARGEST)
         for entry in self.entries.flat:
             if not isinstance(entry, Data):
                 raise TypeError(f"exact: expected Data in every entry, got {type(entry).__name__}")

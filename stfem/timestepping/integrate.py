@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import ceil, isfinite, isnan
+from math import ceil, inf
 
 import numpy as np
 
+from stfem.arguments import checked_number, described, real_array
 from stfem.semidiscretization import SolveError
 from stfem.timestepping.stepper import ODE, Array, Stepper, Writing
 
@@ -48,10 +49,12 @@ def number_of_steps(final_time: float, dt: float) -> int:
     ValueError
         ``final_time`` or ``dt`` is not positive, or the number of steps is beyond 1e12.
     """
-    if not (isfinite(final_time) and final_time > 0):
+    final_time = checked_number("final_time", final_time, "a positive finite final time", 0.0)
+    if final_time == 0.0:
         raise ValueError(f"expected a positive finite final time, got {final_time}")
-    if isnan(dt) or dt <= 0:
+    if not checked_number("dt", dt, "a positive time step", -inf, inf) > 0.0:
         raise ValueError(f"expected a positive time step, got {dt}")
+    dt = float(dt)
     # Rounding in final_time/dt must not cost a step: 0.3/0.1 needs 3, and a ratio just above a whole number
     # that one.
     steps = final_time / dt * (1 - 1e-10)
@@ -88,7 +91,9 @@ def integrate(
         from ``number_of_steps``, at the call.
     """
     steps = number_of_steps(final_time, dt)
-    return _nodes(ode, stepper, np.array(initial, dtype=float), final_time, steps, progress)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress: expected a function of (n, N), got {described(progress)}")
+    return _nodes(ode, stepper, real_array(initial, "initial"), float(final_time), steps, progress)
 
 
 def _nodes(

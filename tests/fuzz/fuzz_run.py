@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import fuzz_values
 import numpy as np
 from fuzz_values import UserError
 
@@ -70,9 +71,9 @@ def outcome(
             warnings.simplefilter("ignore", stfem.UnfinishedSolveWarning)
             result = call(**arguments)
             repr(result)
-    except PROMISED as error:
+    except Exception as error:  # noqa: BLE001  (what this is made to find)
         return _refused(error)
-    except (Exception, HangError, SystemExit) as error:  # noqa: BLE001  (what this is made to find)
+    except (HangError, SystemExit) as error:
         return Outcome("unexpected", _words(error))
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
@@ -97,11 +98,21 @@ def _interrupt(number: int, frame: Any) -> None:
 
 
 def _refused(error: BaseException) -> Outcome:
-    if isinstance(error, RAW):
+    if _raised_by_user(error):
+        return Outcome("refused", _words(error))
+    if isinstance(error, RAW) or not isinstance(error, PROMISED):
         return Outcome("unexpected", _words(error))
     clear = isinstance(error, (UserError, OSError, StudyError)) or "expected" in str(error)
     said = clear or isinstance(error, stfem.NonFiniteError) or _OWN_WORDS.search(str(error))
     return Outcome("refused" if said else "unclear", _words(error))
+
+
+def _raised_by_user(error: BaseException) -> bool:
+    """Whether it comes from a hostile function itself."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename == fuzz_values.__file__
 
 
 def _words(error: BaseException) -> str:
