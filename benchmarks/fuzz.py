@@ -46,31 +46,36 @@ def row(name: str, found: Counter[str], seconds: float, failures: list[str]) -> 
     return {"callable": name, "inputs": found.total(), **counts, "seconds": seconds, "failures": failures}
 
 
+def drawn(name: str, count: int) -> dict[str, Any]:
+    """Inputs for one callable of the tables."""
+    found: Counter[str] = Counter()
+    failures: list[str] = []
+
+    @seed(SEED)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(inputs(TABLE[name]))
+    def draw(one: Any) -> None:
+        result = one.run()
+        found[result.kind] += 1
+        if not result.fine and len(failures) < 20:
+            failures.append(f"{result.kind}: {result.detail}; {one!r}"[:600])
+
+    started = time.perf_counter()
+    draw()
+    return row(name, found, time.perf_counter() - started, failures)
+
+
 def arguments(total: int) -> Iterator[dict[str, Any]]:
     """Inputs for all callables of the tables."""
     weights = {name: 0.15 if name.startswith(SLOW) else 1.0 for name in TABLE}
-    for name, entry in TABLE.items():
-        found: Counter[str] = Counter()
-        failures: list[str] = []
-
-        @seed(SEED)
-        @settings(
-            max_examples=max(1, round(total * weights[name] / sum(weights.values()))),
-            database=None,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(inputs(entry))
-        def draw(drawn: Any, found: Counter[str] = found, failures: list[str] = failures) -> None:
-            result = drawn.run()
-            found[result.kind] += 1
-            if not result.fine and len(failures) < 20:
-                failures.append(f"{result.kind}: {result.detail}; {drawn!r}"[:600])
-
-        started = time.perf_counter()
-        draw()
-        yield row(name, found, time.perf_counter() - started, failures)
+    for name, weight in weights.items():
+        yield drawn(name, max(1, round(total * weight / sum(weights.values()))))
 
 
 def files(total: int) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from tqdm import tqdm
 
-from stfem.arguments import positive_number
+from stfem.arguments import checked_flag, positive_number
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus, UnsupportedDomainError
@@ -102,7 +102,7 @@ def solve(
     """
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
     nodes = _stream(solution, progress)
-    kept = tuple(nodes) if history else None
+    kept = tuple(nodes) if checked_flag("history", history) else None
     last = kept[-1] if kept else deque(nodes, maxlen=1).pop()
     return replace(solution, values=last.values, stored=kept)
 
@@ -342,5 +342,6 @@ def _named(given: object) -> str:
 def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
     """The nodes of a run that is computed for the first time."""
     semi, final_time = solution.semidiscretization, solution.problem.final_time
+    checked_flag("progress", progress)
     nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
     return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes

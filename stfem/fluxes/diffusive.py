@@ -34,7 +34,10 @@ class InteriorPenalty:
     def __post_init__(self) -> None:
         if self.penalty is None:
             return
-        object.__setattr__(self, "penalty", positive_number("penalty", self.penalty))
+        number = positive_number("penalty", self.penalty)
+        object.__setattr__(
+            self, "penalty", checked_number("penalty", number, "a positive finite number", 0.0)
+        )
 
     def coefficient(self, degree: int, spacing: float, dim: int, diagonal: bool) -> float:
         """Coefficient in 1/length for faces normal to a direction with cells of size `spacing`.

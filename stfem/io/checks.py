@@ -85,7 +85,8 @@ def check_estimate(path: str | Path, saved: Mapping[str, Any]) -> None:
     }
     if len(lengths) > 1:
         raise ValueError(f"{path}, history: expected arrays of one length, got {sorted(lengths)}")
-    _mapping(path, saved, "facts")
+    factor = _mapping(path, saved, "facts").get("error_factor", 1.0)
+    checked_number(f"{path}, error_factor", factor, "a factor", 0.0)
 
 
 def _mapping(path: str | Path, saved: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class TensorGrid:
         given = given.tolist() if isinstance(given, np.ndarray) else given
         if isinstance(given, (str, bytes, bytearray, dict, set)):
             raise TypeError(f"cells: expected whole numbers, got {described(cells)}")
-        counts = tuple(given) if hasattr(given, "__len__") else (given,) * len(sides)
+        counts = tuple(given) if hasattr(type(given), "__len__") else (given,) * len(sides)
         if len(counts) != len(sides):
             raise ValueError(f"cells: expected {len(sides)} numbers (one per direction), got {len(counts)}")
         object.__setattr__(self, "lengths", sides)
