@@ -1,6 +1,6 @@
 """Fuzzing: hostile and valid arguments for every public callable, and files that were tampered with.
 
-    python benchmarks/fuzz.py [--inputs 100000] [--only arguments files coverage]
+    python benchmarks/fuzz.py [--inputs 100000] [--only arguments files coverage] [--resume]
 
 Draws inputs with fixed seeds from the tables in tests/fuzz and counts what comes of them; writes
 results/fuzz.json and results/fuzz.md. Every part and callable is a row; nothing unexpected may be among them.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import os
 import random
 import subprocess
@@ -30,13 +31,14 @@ from fuzz_bytes import loaded, spoiled, valid_files  # noqa: E402  (after the pa
 from fuzz_entry import inputs  # noqa: E402
 from fuzz_tables import TABLE  # noqa: E402
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
-from records import markdown, write  # noqa: E402
+from records import RESULTS, markdown, write  # noqa: E402
 
 SEED = 20261130
 #: Callables that take so much longer than others that fewer inputs are drawn.
 SLOW = ("plotting.", "studies.", "stability_factor", "certify", "testing.guarantee", "io.write", "Stationary")
 #: Shares of all inputs.
 FILES, COVERAGE = 0.15, 0.1
+Kept = dict[str, dict[str, Any]]
 _KINDS = ("accepted", "refused", "unclear", "wrong", "unexpected")
 
 
@@ -71,18 +73,30 @@ def drawn(name: str, count: int) -> dict[str, Any]:
     return row(name, found, time.perf_counter() - started, failures)
 
 
-def arguments(total: int) -> Iterator[dict[str, Any]]:
+def earlier(parameters: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Rows of the record with the same parameters in which nothing was unexpected, by name."""
+    path = RESULTS / "fuzz.json"
+    record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"parameters": {}, "rows": []}
+    same = all(record["parameters"].get(name) == value for name, value in parameters.items())
+    return {line["callable"]: line for line in record["rows"] if same and not line["failures"]}
+
+
+def arguments(total: int, kept: Kept) -> Iterator[dict[str, Any]]:
     """Inputs for all callables of the tables."""
     weights = {name: 0.15 if name.startswith(SLOW) else 1.0 for name in TABLE}
     for name, weight in weights.items():
-        yield drawn(name, max(1, round(total * weight / sum(weights.values()))))
+        count = max(1, round(total * weight / sum(weights.values())))
+        yield kept[name] if name in kept else drawn(name, count)
 
 
-def files(total: int) -> Iterator[dict[str, Any]]:
+def files(total: int, kept: Kept) -> Iterator[dict[str, Any]]:
     """Valid files with bytes or contents changed at random."""
     with tempfile.TemporaryDirectory() as folder:
         contents = valid_files(Path(folder))
         for name, (content, load) in contents.items():
+            if f"file {name}" in kept:
+                yield kept[f"file {name}"]
+                continue
             rng, found, failures = random.Random(SEED), Counter[str](), []
             started = time.perf_counter()
             for number in range(total // len(contents)):
@@ -93,9 +107,13 @@ def files(total: int) -> Iterator[dict[str, Any]]:
             yield row(f"file {name}", found, time.perf_counter() - started, failures)
 
 
-def coverage(total: int) -> Iterator[dict[str, Any]]:
+def coverage(total: int, kept: Kept) -> Iterator[dict[str, Any]]:
     """The same, guided by the code that the inputs reach; where atheris is installed."""
     if importlib.util.find_spec("atheris") is None:
+        return
+    name = "files, guided by coverage"
+    if name in kept:
+        yield kept[name]
         return
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(TESTS / "fuzz_atheris.py"), folder, f"-runs={total}", f"-seed={SEED}"]
@@ -106,7 +124,7 @@ def coverage(total: int) -> Iterator[dict[str, Any]]:
         # what a run without an end at an error has not told apart is refused or accepted
         found = Counter({"refused": 0 if bad else total, "unexpected": int(bad)})
         failures = [done.stderr[-2000:]] if bad else []
-        yield row("files, guided by coverage", found, time.perf_counter() - started, failures)
+        yield row(name, found, time.perf_counter() - started, failures)
 
 
 PARTS = {"arguments": arguments, "files": files, "coverage": coverage}
@@ -119,12 +137,15 @@ def main() -> None:
     )
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--resume", action="store_true", help="only what is not in the record, or failed")
     parser.add_argument("--dry", action="store_true", help="writes nothing")
     options = parser.parse_args()
     shares = {"arguments": 1.0 - FILES - COVERAGE, "files": FILES, "coverage": COVERAGE}
+    parameters = {"inputs": options.inputs, "seed": SEED}
+    kept = earlier(parameters) if options.resume else {}
     rows = []
     for part in options.only:
-        for line in PARTS[part](round(options.inputs * shares[part])):
+        for line in PARTS[part](round(options.inputs * shares[part]), kept):
             rows.append(line)
             bad = line["inputs"] - line["accepted"] - line["refused"]
             print(f"{line['callable']:45} {line['inputs']:6} {bad:5} {line['seconds']:8.1f} s", flush=True)
@@ -132,7 +153,6 @@ def main() -> None:
     totals = {kind: sum(line[kind] for line in rows) for kind in ("inputs", *_KINDS)}
     print(totals)
     if not options.dry:
-        parameters = {"inputs": options.inputs, "seed": SEED, "parts": options.only}
         shown = [
             {"callable": "all", **totals},
             *({k: line[k] for k in ("callable", *totals)} for line in rows),

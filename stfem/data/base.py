@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stfem.arguments import (
+    LARGEST,
     checked_instance,
     checked_number,
     checked_numbers,
@@ -118,7 +119,7 @@ def checked_time(t: object, name: str = "t") -> float:
     TypeError, ValueError
         For what is no finite number.
     """
-    return t if type(t) is float and t - t == 0.0 else checked_number(name, t, "a time")
+    return t if type(t) is float and -LARGEST <= t <= LARGEST else checked_number(name, t, "a time")
 
 
 def checked_power(exponent: object) -> int:
@@ -218,9 +219,11 @@ class Data(ABC):
         if not isinstance(time, Slab):
             checked_time(time)
 
-    def _check_box(self, start: float, stop: float, lengths: Sequence[float]) -> None:
-        """Times and side lengths of `sup`."""
-        if checked_time(start, "start") > checked_time(stop, "stop"):
+    def _check_box(self, start: float, stop: float, lengths: Sequence[float]) -> tuple[float, float]:
+        """Times of `sup`, once they and the side lengths are checked."""
+        first, last = checked_time(start, "start"), checked_time(stop, "stop")
+        if first > last:
             raise ValueError(f"start, stop: expected start <= stop, got {start} and {stop}")
         if len(checked_numbers("lengths", lengths, "positive numbers", 0.0)) != self.dim:
             raise ValueError(f"lengths: expected {self.dim} numbers, got {len(lengths)}")
+        return first, last

@@ -208,7 +208,7 @@ class CallableData(Data):
 
     def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:
         """Largest |f| on a grid of points and times (an estimate, not a bound)."""
-        self._check_box(start, stop, lengths)
+        start, stop = self._check_box(start, stop, lengths)
         count = {1: 1025, 2: 97, 3: 33}.get(self.dim, 9)
         axes = [np.linspace(0.0, length, count) for length in lengths]
         x = np.stack(np.meshgrid(*axes, indexing="ij"))

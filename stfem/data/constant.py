@@ -20,6 +20,8 @@ def as_number(other: object) -> float | None:
     """The number behind a real scalar or a Constant, None for anything else."""
     if isinstance(other, Constant):
         return other.value
+    if other is np.ma.masked:  # would come into its own otherwise, with an error of numpy's
+        raise TypeError("number: expected a value, got a masked one")
     if isinstance(other, (int, float, np.integer, np.floating)) and not isinstance(other, bool):
         return checked_number("number", other, "a finite number", -_MOST, _MOST)
     return None

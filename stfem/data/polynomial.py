@@ -105,7 +105,7 @@ class Polynomial(Data):
 
     def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:
         """Bound of |f| by Bernstein coefficients on the whole domain (T4.6)."""
-        self._check_box(start, stop, lengths)
+        start, stop = self._check_box(start, stop, lengths)
         box = TensorGrid(lengths, 1)
         degree = max(self.coefficients.shape[:-1]) - 1
         if start < stop:
