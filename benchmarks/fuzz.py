@@ -37,7 +37,7 @@ SEED = 20261130
 #: Callables that take so much longer than others that fewer inputs are drawn.
 SLOW = ("plotting.", "studies.", "stability_factor", "certify", "testing.guarantee", "io.write", "Stationary")
 #: Shares of all inputs.
-FILES, COVERAGE = 0.15, 0.1
+FILES, COVERAGE = 0.35, 0.35
 Kept = dict[str, dict[str, Any]]
 _KINDS = ("accepted", "refused", "unclear", "wrong", "unexpected")
 
