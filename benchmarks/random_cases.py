@@ -28,20 +28,28 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import records  # noqa: E402
-from numpy.polynomial import legendre  # noqa: E402
 from random_nonlinear import NONLINEAR, nonlinear_case  # noqa: E402
-from random_problems import KINDS, MAX_STEPS, Array, Case, random_case  # noqa: E402
+from random_problems import KINDS, MAX_STEPS, Case, random_case  # noqa: E402
+from truth import (  # noqa: E402
+    EXTRA_POINTS,
+    GAUSS_TIMES,
+    LEAST_CELLS,
+    RANDOM_TIMES,
+    RELATIVE_SLACK,
+    ROUND_OFF,
+    SUBCELLS_L1,
+    Quadrature,
+    Truth,
+    violations,
+)
 
 from stfem import SplitEstimator, estimate, solve  # noqa: E402
-from stfem.reconstruction import ReconstructedSlab, reconstructed_slabs  # noqa: E402
-from stfem.solution import Solution  # noqa: E402
+
+__all__ = ["Quadrature", "Truth", "violations"]
 
 NORMS = ("bound", "bound_final", "bound_energy", "bound_l1")
 COMPLETE = range(2000)  # seeds of the record
 COMPLETE_NONLINEAR = range(4000)
-GAUSS_TIMES, RANDOM_TIMES = 6, 5
-EXTRA_POINTS, LEAST_CELLS, SUBCELLS_L1 = 6, 8, 4
-RELATIVE_SLACK, ROUND_OFF = 1e-9, 1e-14
 RESOLVED = 0.1  # relative error
 LEAST_SHARES = {"and resolved": 0.5, "μ > 0": 0.2, "g ≠ 0": 0.2}
 
@@ -54,123 +62,6 @@ class Campaign:
     kinds: Mapping[str, float]
     case: Callable[[int], Case]
     complete: range
-
-
-class Quadrature:
-    """Composite Gauss rule on the cells of a grid, with tables of Legendre modes at its points.
-
-    Parameters
-    ----------
-    lengths, cells, degree
-        Grid, and degree of the piecewise polynomials.
-    finer
-        Sub-cells per direction beyond those that coarse grids get anyway.
-    """
-
-    def __init__(self, lengths: Sequence[float], cells: Sequence[int], degree: int, finer: int = 1) -> None:
-        z, w = legendre.leggauss(degree + EXTRA_POINTS)
-        norms = np.sqrt(2.0 * np.arange(degree + 1) + 1.0)
-        slopes = legendre.legder(np.eye(degree + 1)) if degree else np.zeros((1, 1))
-        self.axes, self.weights, self._tables, self._slopes = [], [], [], []
-        for length, count in zip(lengths, cells, strict=True):
-            pieces = finer * math.ceil(LEAST_CELLS / count)
-            local = ((np.arange(pieces)[:, None] + 0.5 * (1.0 + z)) / pieces).ravel()
-            h = length / count
-            self.axes.append(((np.arange(count)[:, None] + local) * h).ravel())
-            self.weights.append(np.tile(np.tile(0.5 * w / pieces, pieces) * h, count))
-            self._tables.append(legendre.legvander(2.0 * local - 1.0, degree) * norms)
-            slope = legendre.legvander(2.0 * local - 1.0, max(degree - 1, 0)) @ slopes
-            self._slopes.append(slope * norms * (2.0 / h))
-
-    def values(self, modes: Array, direction: int | None = None) -> Array:
-        """A field ``(times, p…, N…)``, or its derivative, at the points: array (times, points…)."""
-        tables = [
-            s if i == direction else t
-            for i, (t, s) in enumerate(zip(self._tables, self._slopes, strict=True))
-        ]
-        if len(tables) == 1:
-            values = np.einsum("tpm,ap->tma", modes, *tables, optimize=True)
-        else:
-            values = np.einsum("tpqmn,ap,bq->tmanb", modes, *tables, optimize=True)
-        return np.asarray(values.reshape(len(modes), *(len(axis) for axis in self.axes)))
-
-    def integral(self, values: Array) -> Array:
-        """Integrals over Ω of values (times, points…)."""
-        for weights in reversed(self.weights):
-            values = np.asarray(values @ weights)
-        return values
-
-
-class Truth:
-    """True errors of one run, sampled at Gauss times, random times and both ends of every slab."""
-
-    def __init__(self, case: Case, solution: Solution) -> None:
-        self.case, self.solution = case, solution
-        siac = case.reconstruction.bind(solution.semidiscretization)
-        nodes = list(solution.nodes())
-        chosen = nodes[:: case.spacing] + ([nodes[-1]] if (len(nodes) - 1) % case.spacing else [])
-        interpolant = SplitEstimator().interpolant_for(solution.stepper.order)
-        lengths = case.problem.domain.lengths
-        self._quadrature = Quadrature(lengths, siac.grid.cells, siac.degree)
-        self._diffused = np.flatnonzero(case.problem.equation.diffused)
-        self._rng = np.random.default_rng([case.seed, 1])
-        self.size = self.supremum = self.dissipated = 0.0
-        for slab in reconstructed_slabs((siac.at_node(node) for node in chosen), interpolant):
-            self._take(slab)
-        end = np.array([case.problem.final_time])
-        last = siac.at_node(nodes[-1]).state[0]
-        self.final = self._norm(self._quadrature, last, end)
-        self.dg = self._norm(Quadrature(lengths, case.cells, case.degree), nodes[-1].values, end)
-        fine = Quadrature(lengths, siac.grid.cells, siac.degree, SUBCELLS_L1)
-        self.l1 = math.nan
-        if len(case.fields) == 1:
-            gap = case.fields[0](fine.axes, end) - fine.values(last)
-            self.l1 = float(fine.integral(np.abs(gap))[0])
-        self.energy = math.sqrt(self.supremum**2 + self.dissipated)
-
-    def _norm(self, quadrature: Quadrature, modes: Array, times: Array) -> float:
-        total = np.zeros(len(times))
-        for field, part in zip(self.case.fields, modes, strict=True):
-            error = field(quadrature.axes, times) - quadrature.values(part[None])
-            total += quadrature.integral(error**2)
-        return math.sqrt(float(total.max()))
-
-    def _take(self, slab: ReconstructedSlab) -> None:
-        quadrature, matrix = self._quadrature, self.case.problem.equation.diffusion
-        z, weights = legendre.leggauss(GAUSS_TIMES)
-        local = np.concatenate([z, self._rng.uniform(-1.0, 1.0, RANDOM_TIMES), [-1.0, 1.0]])
-        degree = slab.time.degree
-        in_time = legendre.legvander(local, degree) * np.sqrt(2.0 * np.arange(degree + 1) + 1.0)
-        data = np.concatenate([node.state for node in slab.nodes])
-        modes = np.moveaxis(np.tensordot(in_time @ slab.value_modes, data, axes=1), 1, 0)
-        times = slab.time.start + 0.5 * (1.0 + local) * slab.time.duration
-        sizes, errors = np.zeros((2, len(times)))
-        for field, part in zip(self.case.fields, modes, strict=True):
-            exact = field(quadrature.axes, times)
-            sizes += quadrature.integral(exact**2)
-            errors += quadrature.integral((exact - quadrature.values(part)) ** 2)
-        self.size = max(self.size, math.sqrt(float(sizes.max())))
-        self.supremum = max(self.supremum, math.sqrt(float(errors.max())))
-        if not matrix.any():
-            return
-        inner_times = times[:GAUSS_TIMES]
-        for c in self._diffused:
-            field, inner = self.case.fields[c], modes[c, :GAUSS_TIMES]
-            slopes = [
-                field(quadrature.axes, inner_times, i) - quadrature.values(inner, i)
-                for i in range(len(matrix))
-            ]
-            density = np.einsum("ij,i...,j...->...", matrix, slopes, slopes)
-            self.dissipated += 0.5 * slab.time.duration * float(weights @ quadrature.integral(density))
-
-
-def violations(pairs: Mapping[str, tuple[float, float]], size: float) -> list[str]:
-    """Names of the pairs (upper, lower) with upper below lower by more than round-off; size is ‖u‖."""
-    return [
-        name
-        for name, (upper, lower) in pairs.items()
-        if not upper * (1.0 + RELATIVE_SLACK) + ROUND_OFF * size >= lower
-    ]
 
 
 CAMPAIGN = Campaign("random_cases", KINDS, random_case, COMPLETE)
@@ -189,9 +80,10 @@ def checked(case: Case) -> dict[str, Any]:
     solution = solve(
         case.problem, cells=case.cells, degree=case.degree, initial_correction=correction, history=True
     )
-    result = estimate(solution, SplitEstimator(case.reconstruction, spacing=case.spacing))
+    estimator = SplitEstimator(case.reconstruction, spacing=case.spacing)
+    result = estimate(solution, estimator)
     certified = time.perf_counter()
-    truth = Truth(case, solution)
+    truth = Truth(case, solution, estimator, result.history["time"])
     lower, upper = result.enclosure
     pairs = {
         "bound": (result.bound, truth.supremum),

@@ -5,18 +5,17 @@ The cases of ``random_cases.py --nonlinear``: seed k is of the kind k mod 4.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
 import numpy as np
-from random_problems import MAX_STEPS, WORK, Array, Case, Waves, random_diffusion, random_waves, steps
+from random_problems import MAX_STEPS, WORK, Array, Case, Waves, fitted, random_diffusion, random_waves
 
 from stfem import Problem, Siac, Torus, equations
 from stfem.data import Approximated, Trigonometric
-from stfem.problems.manufactured import power_series
+from stfem.problems.manufactured import power_series, pruned
 
 NONLINEAR = {"Burgers": 0.25, "polynomial": 0.25, "p-system": 0.25, "shallow water": 0.25}
 SYSTEMS = ("p-system", "shallow water")
@@ -31,6 +30,21 @@ class Product:
 
     first: Waves
     second: Waves
+
+    @property
+    def reach(self) -> Array:
+        """Largest wave numbers in each direction."""
+        return self.first.reach + self.second.reach
+
+    @property
+    def highest(self) -> float:
+        """Largest wave number in any direction."""
+        return float(self.reach.max())
+
+    @property
+    def fastest(self) -> float:
+        """Largest frequency."""
+        return self.first.fastest + self.second.fastest
 
     def __call__(self, axes: Sequence[Array], times: Array, direction: int | None = None) -> Array:
         a, b = (field(axes, times) for field in (self.first, self.second))
@@ -60,9 +74,7 @@ def nonlinear_case(seed: int) -> Case:
     final_time = float(np.exp(rng.uniform(np.log(0.01), np.log(0.3))))
     per_slab = np.prod(cells) * (degree + reconstruction.order_for(degree) + 6) ** dim
     slabs = float(np.clip(WORK / per_slab / (SYSTEM_WORK if system else 3.0), 3, MAX_STEPS))
-    allowed = min(MAX_STEPS, spacing * slabs)
-    final_time *= min(1.0, allowed / steps(problem(final_time), cells, degree))
-    spacing = max(spacing, math.ceil(steps(problem(final_time), cells, degree) / slabs))
+    final_time, spacing = fitted(problem, final_time, spacing, slabs, cells, degree)
     corrected = bool(rng.random() < 0.8)
     return Case(seed, kind, problem(final_time), exact, cells, degree, reconstruction, spacing, corrected)
 
@@ -71,18 +83,7 @@ def _field(rng: np.random.Generator, lengths: Array, offset: float, size: float)
     """offset + waves of sum at most `size`, that move in any way."""
     terms = int(rng.integers(1, 3))
     waves = random_waves(rng, lengths, terms, 1, rng.normal(scale=2.0, size=terms))
-    return Waves(
-        np.concatenate([waves.wavevectors, np.zeros((1, len(lengths)))]),
-        np.append(waves.frequencies, 0.0),
-        np.zeros(terms + 1),
-        np.append(size * waves.amplitudes, offset),
-    )
-
-
-def _diffusion(u: Trigonometric, matrix: Array) -> Trigonometric:
-    """∇·D∇u."""
-    terms = [float(d) * u.derivative(i).derivative(j) for (i, j), d in np.ndenumerate(matrix)]
-    return reduce(add, terms)
+    return waves.scaled(size).above(offset)
 
 
 def _scalar(rng: np.random.Generator, kind: str, matrix: Array, lengths: Array):  # type: ignore[no-untyped-def]
@@ -90,34 +91,14 @@ def _scalar(rng: np.random.Generator, kind: str, matrix: Array, lengths: Array):
     dim = len(lengths)
     exact = _field(rng, lengths, float(rng.uniform(-1.0, 1.0)), float(rng.uniform(0.05, 0.4)))
     fluxes = [rng.uniform(-0.6, 0.6, int(rng.integers(3, 6))) for _ in range(dim)]
-    if kind == "Burgers":
-        fluxes = [np.array([0.0, 0.0, 0.5])] * dim
-        equation: equations.Equation = equations.Burgers(dim, matrix)
-    else:
-        equation = equations.ScalarConservationLaw([list(f) for f in fluxes], diffusion=matrix)
-    u = exact.data()
-    source = u.time_derivative() - _diffusion(u, matrix)
-    for i, flux in enumerate(fluxes):
-        powers = [float(c) * u**k for k, c in enumerate(flux) if k > 0]
-        source = source + reduce(add, powers).derivative(i)
-    return equation, (u,), (source,), exact
+    return *scalar_law(exact, None if kind == "Burgers" else fluxes, matrix), exact
 
 
 def _p_system(rng: np.random.Generator, kind: str, matrix: Array, lengths: Array):  # type: ignore[no-untyped-def]
     dim, size = len(lengths), float(rng.uniform(0.02, SIZE))
     tau = _field(rng, lengths, 1.0, size)
     velocity = [_field(rng, lengths, float(rng.normal()), float(rng.uniform(0.05, 0.3))) for _ in range(dim)]
-    full = bool(rng.random() < 0.5)
-    equation = equations.DiffusivePSystem(matrix, dim, 1.0 - size - MARGIN, 1.0 + size + MARGIN, full)
-    v = [field.data() for field in velocity]
-    s = tau.data() - 1.0
-    pressure, beyond = power_series(s, -2.0, size, size * _steepest(lengths))
-    first = s.time_derivative() - reduce(add, [v[i].derivative(i) for i in range(dim)])
-    source = [first - _diffusion(s, matrix) if full else first]
-    for i in range(dim):
-        rest = v[i].time_derivative() - _diffusion(v[i], matrix)
-        source.append(Approximated(rest + pressure.derivative(i), beyond))
-    return equation, (1.0 + s, *v), tuple(source), (tau, *velocity)
+    return p_system(tau, velocity, size, matrix, bool(rng.random() < 0.5))
 
 
 def _water(rng: np.random.Generator, kind: str, matrix: Array, lengths: Array):  # type: ignore[no-untyped-def]
@@ -128,18 +109,73 @@ def _water(rng: np.random.Generator, kind: str, matrix: Array, lengths: Array): 
     equation = equations.ShallowWater(
         matrix, dim, 1.0 - size - MARGIN, 1.0 + size + MARGIN, 0.1 + fast + MARGIN, gravity
     )
-    h, v = depth.data(), [field.data() for field in velocity]
-    m = [h * component for component in v]
-    source = [
-        h.time_derivative() + reduce(add, [m[i].derivative(i) for i in range(dim)]) - _diffusion(h, matrix)
-    ]
+    return equation, *gas(equation, depth, velocity, size)
+
+
+def scalar_law(
+    exact: Waves, fluxes: Sequence[Array] | None, matrix: Array
+) -> tuple[equations.Equation, tuple[Trigonometric], tuple[Trigonometric]]:
+    """Equation with fluxes Σ c_k u^k, Burgers for None, its solution as data, and the source of that."""
+    u = exact.data()
+    if fluxes is None:
+        fluxes = [np.array([0.0, 0.0, 0.5])] * u.dim
+        equation: equations.Equation = equations.Burgers(u.dim, matrix)
+    else:
+        equation = equations.ScalarConservationLaw([list(f) for f in fluxes], diffusion=matrix)
+    source = u.time_derivative() - diffused(u, matrix)
+    for i, flux in enumerate(fluxes):
+        powers = [float(c) * u**k for k, c in enumerate(flux) if k > 0]
+        source = source + reduce(add, powers).derivative(i)
+    return equation, (u,), (source,)
+
+
+def p_system(  # type: ignore[no-untyped-def]
+    tau: Waves, velocity: Sequence[Waves], size: float, matrix: Array, full: bool, allowance: float = 0.0
+):
+    """Equation, solution as data, its source and the solution itself.
+
+    `size` is that of τ − 1, `allowance` what the smallest terms of ∇p may add up to that are left out.
+    """
+    dim = len(velocity)
+    equation = equations.DiffusivePSystem(matrix, dim, 1.0 - size - MARGIN, 1.0 + size + MARGIN, full)
+    v = [field.data() for field in velocity]
+    s = tau.data() - 1.0
+    pressure, beyond = power_series(s, -2.0, size, size * tau.highest)
+    first = s.time_derivative() - reduce(add, [v[i].derivative(i) for i in range(dim)])
+    source = [first - diffused(s, matrix) if full else first]
     for i in range(dim):
-        rest = m[i].time_derivative() - _diffusion(m[i], matrix) + (0.5 * gravity * h * h).derivative(i)
-        source.append(reduce(add, [(m[i] * v[j]).derivative(j) for j in range(dim)], rest))
-    exact = (depth, *(Product(depth, component) for component in velocity))
-    return equation, (h, *m), tuple(source), exact
+        rest = v[i].time_derivative() - diffused(v[i], matrix)
+        slope, dropped = pruned(pressure.derivative(i), allowance)
+        source.append(Approximated(rest + slope, beyond + dropped))
+    return equation, (1.0 + s, *v), tuple(source), (tau, *velocity)
 
 
-def _steepest(lengths: Array) -> float:
-    """Largest wave number of `_field` in any direction."""
-    return 2.0 * math.pi / float(lengths.min())
+def gas(  # type: ignore[no-untyped-def]
+    equation: equations.BarotropicGas,
+    density: Waves,
+    velocity: Sequence[Waves],
+    size: float,
+    allowance: float = 0.0,
+):
+    """Solution as data, its source and the solution itself; `size` and `allowance` as in `p_system`."""
+    dim, matrix = len(velocity), equation.diffusion
+    rho, v = density.data(), [field.data() for field in velocity]
+    m = [rho * component for component in v]
+    pressure, left_out = power_series(rho - 1.0, equation.exponent, size, size * density.highest)
+    pressure = equation.coefficient * pressure
+    flow = reduce(add, [m[i].derivative(i) for i in range(dim)])
+    source = [rho.time_derivative() + flow - diffused(rho, matrix)]
+    for i in range(dim):
+        slope, dropped = pruned(pressure.derivative(i), allowance)
+        beyond = equation.coefficient * left_out + dropped
+        rest = m[i].time_derivative() - diffused(m[i], matrix) + slope
+        total = reduce(add, [(m[i] * v[j]).derivative(j) for j in range(dim)], rest)
+        source.append(Approximated(total, beyond) if beyond > 0.0 else total)
+    exact = (density, *(Product(density, component) for component in velocity))
+    return (rho, *m), tuple(source), exact
+
+
+def diffused(u: Trigonometric, matrix: Array) -> Trigonometric:
+    """∇·D∇u."""
+    terms = [float(d) * u.derivative(i).derivative(j) for (i, j), d in np.ndenumerate(matrix)]
+    return reduce(add, terms)

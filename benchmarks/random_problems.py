@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from stfem import Problem, Siac, Torus, equations
 from stfem.data import Trigonometric
 from stfem.semidiscretization import Semidiscretization
 from stfem.solving import DEFAULT_CFL
-from stfem.timestepping import StepLimits, number_of_steps
+from stfem.timestepping import StepLimits, Stepper, number_of_steps
 
 Array = NDArray[np.float64]
 KINDS = {"decay": 0.26, "constant": 0.18, "incompressible": 0.18, "compressive": 0.18, "Burgers": 0.2}
@@ -27,6 +27,10 @@ class Field(Protocol):
 
     def __call__(self, axes: Sequence[Array], times: Array, direction: int | None = None) -> Array:
         """u, or ∂_direction u, at the times and the product of one array of coordinates per direction."""
+
+    @property
+    def reach(self) -> Array:
+        """Largest wave numbers in each direction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,34 @@ class Waves:
     rates: Array
     amplitudes: NDArray[np.complex128]
 
+    @property
+    def reach(self) -> Array:
+        """Largest wave numbers in each direction."""
+        return np.abs(self.wavevectors).max(axis=0)
+
+    @property
+    def highest(self) -> float:
+        """Largest wave number in any direction."""
+        return float(self.reach.max())
+
+    @property
+    def fastest(self) -> float:
+        """Largest frequency or rate."""
+        return float(np.abs(np.append(self.frequencies, self.rates)).max(initial=0.0))
+
+    def scaled(self, factor: float) -> Waves:
+        """The same times a number."""
+        return replace(self, amplitudes=factor * self.amplitudes)
+
+    def above(self, offset: float) -> Waves:
+        """The same plus a number."""
+        return Waves(
+            np.concatenate([self.wavevectors, np.zeros((1, self.wavevectors.shape[1]))]),
+            np.append(self.frequencies, 0.0),
+            np.append(self.rates, 0.0),
+            np.append(self.amplitudes, offset),
+        )
+
     def data(self, at_start: bool = False) -> Trigonometric:
         """The field as data of the library: at t = 0, or for all times where nothing decays."""
         return Trigonometric(self.wavevectors, self.frequencies * (not at_start), self.amplitudes)
@@ -54,9 +86,18 @@ class Waves:
         if direction is not None:
             c = c * 1j * self.wavevectors[:, direction]
         waves = [np.exp(1j * np.outer(k, x)) for k, x in zip(self.wavevectors.T, axes, strict=True)]
-        if len(waves) == 1:
-            return np.asarray((c @ waves[0]).real)
-        return np.asarray(((c[:, :, None] * waves[0]).transpose(0, 2, 1) @ waves[1]).real)
+        product = np.ones((len(self.amplitudes), 1))
+        for wave in waves[:-1]:
+            product = (product[:, :, None] * wave[:, None]).reshape(len(wave), -1)
+        values = (c[:, :, None] * product).transpose(0, 2, 1) @ waves[-1]
+        return np.asarray(values.real.reshape(len(times), *(len(x) for x in axes)))
+
+    def at(self, x: Array, t: float, direction: int | None = None) -> Array:
+        """u, or ∂_direction u, at one time and points ``(dim, …)``."""
+        c = self.amplitudes * np.exp(t * (1j * self.frequencies - self.rates))
+        if direction is not None:
+            c = c * 1j * self.wavevectors[:, direction]
+        return np.asarray(np.tensordot(c, np.exp(1j * np.tensordot(self.wavevectors, x, 1)), 1).real)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +113,17 @@ class Case:
     reconstruction: Siac
     spacing: int
     corrected: bool
+    solving: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fields(self) -> tuple[Field, ...]:
         """The exact solution, one field for every component."""
         return self.exact if isinstance(self.exact, tuple) else (self.exact,)
+
+    @property
+    def reach(self) -> Array:
+        """Largest wave numbers of the exact solution in each direction."""
+        return np.max([field.reach for field in self.fields], axis=0)
 
 
 def random_case(seed: int) -> Case:
@@ -89,14 +136,14 @@ def random_case(seed: int) -> Case:
     lengths = np.exp(rng.uniform(np.log(0.4), np.log(2.5), dim))
     matrix = random_diffusion(rng, dim)
     mean = rng.uniform(-1.5, 1.5, dim)
-    velocity = _random_velocity(rng, kind, mean, lengths)
-    reaction = _random_reaction(rng, kind, lengths)
+    velocity = random_velocity(rng, kind, mean, lengths)
+    reaction = random_reaction(rng, kind, lengths)
     exact = _random_solution(rng, kind, mean, matrix, reaction, lengths)
     if kind == "Burgers":
         equation: equations.Equation = equations.Burgers(dim, matrix)
     else:
         equation = equations.AdvectionDiffusion(velocity, matrix, reaction)
-    source = None if kind == "decay" else _source(exact.data(), kind, velocity, matrix, reaction)
+    source = None if kind == "decay" else balancing_source(exact.data(), kind, velocity, matrix, reaction)
     order = None if rng.random() < 0.7 else int(rng.integers(max(2, degree), degree + 4))
     reconstruction, spacing = Siac(order), int(rng.choice([1, 1, 2, 3, 5]))
 
@@ -106,9 +153,7 @@ def random_case(seed: int) -> Case:
     final_time = float(np.exp(rng.uniform(np.log(0.02), np.log(1.2))))
     per_slab = np.prod(cells) * (degree + reconstruction.order_for(degree) + 6) ** dim
     slabs = float(np.clip(WORK / per_slab / (1 if kind in ("decay", "constant") else 3), 4, MAX_STEPS))
-    allowed = min(MAX_STEPS, spacing * slabs)
-    final_time *= min(1.0, allowed / steps(problem(final_time), cells, degree))
-    spacing = max(spacing, math.ceil(steps(problem(final_time), cells, degree) / slabs))
+    final_time, spacing = fitted(problem, final_time, spacing, slabs, cells, degree)
     corrected = bool(rng.random() < 0.8)
     return Case(seed, kind, problem(final_time), exact, cells, degree, reconstruction, spacing, corrected)
 
@@ -124,7 +169,7 @@ def random_diffusion(rng: np.random.Generator, dim: int) -> Array:
     return np.asarray(eps * matrix / np.trace(matrix))
 
 
-def _random_velocity(
+def random_velocity(
     rng: np.random.Generator, kind: str, mean: Array, lengths: Array
 ) -> tuple[Trigonometric | float, ...]:
     """Constant, divergence-free (shear or cells; in one dimension it varies in time only) or compressive."""
@@ -140,6 +185,9 @@ def _random_velocity(
         return tuple(float(b) for b in mean)
     if dim == 1:
         return (float(mean[0]) + Trigonometric([[0.0]], [rng.normal(scale=3.0)], [size]),)
+    if dim == 3:  # every component depends on the next variable only
+        k = 2.0 * math.pi * np.roll(np.diag(1.0 / lengths), 1, axis=1)
+        return tuple(b + Trigonometric([k[i]], [frequency], [size]) for i, b in enumerate(mean.tolist()))
     stream = random_waves(rng, lengths, 2, 1, np.full(2, frequency)).data()
     if rng.random() < 0.5:  # a shear flow: the stream function depends on one variable only
         k = [0.0, 2.0 * math.pi / lengths[1]]
@@ -148,7 +196,7 @@ def _random_velocity(
     return float(mean[0]) + stream.derivative(1), float(mean[1]) - stream.derivative(0)
 
 
-def _random_reaction(rng: np.random.Generator, kind: str, lengths: Array) -> Trigonometric | float:
+def random_reaction(rng: np.random.Generator, kind: str, lengths: Array) -> Trigonometric | float:
     """None, a number of either sign, or (not where modes decay exactly) a trigonometric field."""
     choice = rng.choice(["none", "number", "field"], p=[0.5, 0.35, 0.15])
     if kind == "Burgers" or choice == "none":
@@ -191,15 +239,10 @@ def _random_solution(
     if kind != "Burgers" and rng.random() < 0.5:
         return Waves(k, frequencies, waves.rates, size * waves.amplitudes)
     offset = float(mean[0]) if kind == "Burgers" else size * float(rng.normal())
-    return Waves(
-        np.concatenate([k, np.zeros((1, len(lengths)))]),
-        np.append(frequencies, 0.0),
-        np.append(waves.rates, 0.0),
-        np.append(size * waves.amplitudes, offset),
-    )
+    return Waves(k, frequencies, waves.rates, size * waves.amplitudes).above(offset)
 
 
-def _source(
+def balancing_source(
     u: Trigonometric,
     kind: str,
     velocity: Sequence[Trigonometric | float],
@@ -216,7 +259,28 @@ def _source(
     return source
 
 
-def steps(problem: Problem, cells: tuple[int, ...], degree: int) -> int:
+def fitted(
+    problem: Callable[[float], Problem],
+    final_time: float,
+    spacing: int,
+    slabs: float,
+    cells: tuple[int, ...],
+    degree: int,
+    **solving: Any,
+) -> tuple[float, int]:
+    """A final time, at most the given one, and steps per slab: such that there are not many more slabs."""
+    allowed = min(MAX_STEPS, spacing * slabs)
+    final_time *= min(1.0, allowed / steps(problem(final_time), cells, degree, **solving))
+    return final_time, max(spacing, math.ceil(steps(problem(final_time), cells, degree, **solving) / slabs))
+
+
+def steps(
+    problem: Problem,
+    cells: tuple[int, ...],
+    degree: int,
+    stepper: Stepper | None = None,
+    cfl: float = DEFAULT_CFL,
+) -> int:
     """Number of steps that `solve` takes."""
     semi = Semidiscretization(problem, cells, degree)
     limits = StepLimits(
@@ -226,5 +290,5 @@ def steps(problem: Problem, cells: tuple[int, ...], degree: int) -> int:
         semi.transport_spectrum,
         (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
     )
-    step = DEFAULT_CFL * limits.stable_step(limits.default_stepper())
+    step = cfl * limits.stable_step(stepper or limits.default_stepper())
     return number_of_steps(problem.final_time, min(step, problem.final_time))

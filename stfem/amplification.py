@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from stfem.arguments import described, whole_number
+from stfem.checks import described, whole_number
+from stfem.determinism import deterministic
 from stfem.semidiscretization.linearised import linearised, mass_root, steady
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
@@ -71,6 +72,7 @@ class StabilityFactor:
         )
 
 
+@deterministic
 def stability_factor(solution: Solution, starts: int = 8, intervals: int = 64) -> StabilityFactor:
     """Estimate by how much small errors of a solution grow until the final time.
 

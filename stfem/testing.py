@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stfem.arguments import (
+from stfem.checks import (
     checked_instance,
     checked_list,
     checked_number,

@@ -94,7 +94,7 @@ def test_03_vanishing_diffusion():
         warnings.simplefilter("error")
         results = {
             eps: certify(linear_advection_diffusion(1, eps), cells=16, degree=1)
-            for eps in (0.0, 1e-300, 1e-14)
+            for eps in (0.0, 5e-324, 1e-310, 1e-300, 1e-14)
         }
         plane = {
             eps: certify(linear_advection_diffusion(2, eps, 0.1), cells=8, degree=1) for eps in (0.0, 1e-300)

@@ -26,7 +26,7 @@ def cases() -> ModuleType:
         patch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
         module = importlib.import_module("random_cases")
         yield module
-        for name in ("random_cases", "random_nonlinear", "random_problems", "records"):
+        for name in ("random_cases", "random_nonlinear", "random_problems", "records", "truth"):
             sys.modules.pop(name)
 
 

@@ -13,6 +13,12 @@ from stfem.adaptivity.marking import (
     mark_tolerance_coarsening,
 )
 from stfem.adaptivity.refinement import AdaptedDomain, MeshChange, coarsen, refine
+from stfem.adaptivity.stationary import certify_on_meshes, sharp_estimator
+from stfem.adaptivity.stationary_search import (
+    StationaryAttempt,
+    StationarySearch,
+    StationaryToleranceCertificate,
+)
 from stfem.adaptivity.transfer import transfer
 
 __all__ = [
@@ -33,5 +39,10 @@ __all__ = [
     "MeshChange",
     "coarsen",
     "refine",
+    "StationaryAttempt",
+    "StationarySearch",
+    "StationaryToleranceCertificate",
+    "certify_on_meshes",
+    "sharp_estimator",
     "transfer",
 ]

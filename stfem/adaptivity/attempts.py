@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from tabulate import tabulate
 
+from stfem.estimators import Estimate
 from stfem.solving import Certificate
 
-__all__ = ["Attempt", "Search", "ToleranceCertificate", "ToleranceError"]
+__all__ = ["AnySearch", "Attempt", "Search", "ToleranceCertificate", "ToleranceError"]
+
+
+class AnySearch(Protocol):
+    """What a `ToleranceError` says of a search."""
+
+    @property
+    def tol(self) -> float:
+        """What was asked for."""
+
+    @property
+    def reason(self) -> str:
+        """Why it stopped, in a sentence."""
+
+    @property
+    def reached(self) -> str:
+        """How far it came, and why not further."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +92,18 @@ class Search:
         """Wall time of all attempts."""
         return sum(attempt.seconds for attempt in self.attempts)
 
+    @property
+    def reached(self) -> str:
+        """How far it came, and why not further."""
+        finished = [attempt for attempt in self.attempts if not attempt.failure]
+        if not finished:
+            return f"none: {self.reason}"
+        best = min(finished, key=lambda attempt: attempt.bound)
+        return (
+            f"{best.bound:.3g} with {best.cells} cells per direction and degree {best.degree}, after "
+            f"{len(self.attempts)} run{'s' * (len(self.attempts) > 1)} in {self.seconds:.3g} s: {self.reason}"
+        )
+
     def __str__(self) -> str:
         rows = []
         for a in self.attempts:
@@ -107,18 +137,9 @@ class ToleranceError(RuntimeError):
         Of the attempt with the smallest bound; None where no run came to an end.
     """
 
-    def __init__(self, search: Search, certificate: ToleranceCertificate | None) -> None:
+    def __init__(self, search: AnySearch, certificate: Estimate | None) -> None:
         self.search, self.certificate = search, certificate
-        super().__init__(f"tol: expected a bound of at most {search.tol:g}, got {_got(search)}")
+        super().__init__(f"tol: expected a bound of at most {search.tol:g}, got {search.reached}")
 
-
-def _got(search: Search) -> str:
-    finished = [attempt for attempt in search.attempts if not attempt.failure]
-    if not finished:
-        return f"none: {search.reason}"
-    best = min(finished, key=lambda attempt: attempt.bound)
-    return (
-        f"{best.bound:.3g} with {best.cells} cells per direction and degree {best.degree}, after "
-        f"{len(search.attempts)} run{'s' * (len(search.attempts) > 1)} in {search.seconds:.3g} s: "
-        f"{search.reason}"
-    )
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.search, self.certificate)

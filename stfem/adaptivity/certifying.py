@@ -8,14 +8,18 @@ from typing import Any, overload
 
 from stfem import solving
 from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
+from stfem.adaptivity.marking import Marking
+from stfem.adaptivity.stationary_arguments import certify_without_time
+from stfem.adaptivity.stationary_search import StationaryAttempt, StationaryToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
-from stfem.arguments import checked_flag, checked_number, described, positive_number
+from stfem.checks import checked_flag, checked_number, described, positive_number
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Domain, Problem, UnsupportedDomainError
+from stfem.problems import Domain, Problem, StationaryProblem, UnsupportedDomainError
 from stfem.reconstruction import Reconstruction
-from stfem.semidiscretization import EquationProjection
+from stfem.semidiscretization import EquationProjection, LinearSolver
 from stfem.solving import Certificate, Estimator
-from stfem.timestepping import Stepper
+from stfem.stationary import StationaryCertificate
+from stfem.timestepping import StepControl, Stepper
 
 __all__ = ["certify"]
 
@@ -48,6 +52,7 @@ def certify(
     estimator: Estimator | None = ...,
     dt: float | None = ...,
     cfl: float | None = ...,
+    step_control: StepControl | None = ...,
     stepper: Stepper | None = ...,
     flux: ConvectiveFlux = ...,
     penalty: InteriorPenalty | None = ...,
@@ -56,8 +61,42 @@ def certify(
 ) -> Certificate: ...
 
 
+@overload
 def certify(
-    problem: Problem,
+    problem: StationaryProblem,
+    *,
+    tol: float,
+    degree: int,
+    cells: int | tuple[int, ...] | None = ...,
+    norm: str | None = ...,
+    max_dofs: int | None = ...,
+    max_seconds: float | None = ...,
+    callback: Callable[[StationaryAttempt], object] | None = ...,
+    unproved: bool | None = ...,
+    estimator: Estimator | None = ...,
+    marking: Marking | None = ...,
+    solver: LinearSolver | None = ...,
+    flux: ConvectiveFlux = ...,
+    penalty: InteriorPenalty | None = ...,
+    progress: bool = ...,
+) -> StationaryToleranceCertificate: ...
+
+
+@overload
+def certify(
+    problem: StationaryProblem,
+    *,
+    cells: int | tuple[int, ...] | None = ...,
+    degree: int,
+    estimator: Estimator | None = ...,
+    solver: LinearSolver | None = ...,
+    flux: ConvectiveFlux = ...,
+    penalty: InteriorPenalty | None = ...,
+) -> StationaryCertificate: ...
+
+
+def certify(
+    problem: Problem | StationaryProblem,
     *,
     cells: int | tuple[int, ...] | None = None,
     degree: int | None = None,
@@ -65,17 +104,20 @@ def certify(
     norm: str | None = None,
     max_dofs: int | None = None,
     max_seconds: float | None = None,
-    callback: Callable[[Attempt], object] | None = None,
+    callback: Callable[[Any], object] | None = None,
     unproved: bool | None = None,
     estimator: Estimator | None = None,
+    marking: Marking | None = None,
+    solver: LinearSolver | None = None,
     dt: float | None = None,
     cfl: float | None = None,
+    step_control: StepControl | None = None,
     stepper: Stepper | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
-) -> Certificate:
+) -> Certificate | StationaryCertificate:
     """Solve and estimate, on a given grid or so that the bound is at most a tolerance.
 
     With ``cells`` and ``degree`` that is one streaming pass: memory does not grow with the number of steps.
@@ -84,10 +126,13 @@ def certify(
     that a bound ≤ ``tol`` takes little time. All other parameters are those of `solve` and `estimate`; the
     initial value is corrected for the reconstruction of the estimator.
 
+    A `StationaryProblem` is solved on one mesh, or with ``tol`` and ``degree`` on meshes that are refined
+    where the indicators are large, see `stfem.adaptivity.certify_on_meshes`.
+
     Parameters
     ----------
-    cells, degree, dt, cfl
-        The grid and the time step. Not together with ``tol``.
+    cells, degree, dt, cfl, step_control
+        The grid and the time steps. Not together with ``tol``.
     tol
         What the bound is to be at most (the unit of the norm).
     norm
@@ -101,12 +146,14 @@ def certify(
         Called after every run with its `Attempt`; the search ends where it returns True.
     unproved
         Whether bounds that are not `Estimate.guaranteed` do as well; by default they do not.
+    marking, solver
+        Of problems without time: which cells are refined, and for linear systems as in `solve_stationary`.
 
     Returns
     -------
-    Certificate
+    Certificate or StationaryCertificate
         ``.solution``, ``.estimate`` and all attributes of the estimate; with ``tol`` a
-        `ToleranceCertificate`, whose ``.search`` lists the runs.
+        `ToleranceCertificate` or `StationaryToleranceCertificate`, whose ``.search`` lists the runs.
 
     Raises
     ------
@@ -119,13 +166,6 @@ def certify(
         As `solve`; for both a grid and a tolerance, and for neither. A run that blows up during a search is
         followed by a finer one.
     """
-    scheme: dict[str, Any] = {
-        "stepper": stepper,
-        "flux": flux,
-        "penalty": penalty,
-        "initial_correction": initial_correction,
-    }
-    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl}
     limits = {
         "norm": norm,
         "max_dofs": max_dofs,
@@ -133,6 +173,28 @@ def certify(
         "callback": callback,
         "unproved": unproved,
     }
+    if isinstance(problem, StationaryProblem):
+        return certify_without_time(
+            problem,
+            tol,
+            {"dt": dt, "cfl": cfl, "step_control": step_control, "stepper": stepper},
+            degree=degree,
+            cells=cells,
+            estimator=estimator,
+            limits=limits | {"marking": marking},
+            progress=progress,
+            options={"flux": flux, "penalty": penalty, "solver": solver},
+        )
+    for name, given in {"marking": marking, "solver": solver}.items():
+        if given is not None:
+            raise TypeError(f"{name}: expected it with a StationaryProblem only, got a problem in time")
+    scheme: dict[str, Any] = {
+        "stepper": stepper,
+        "flux": flux,
+        "penalty": penalty,
+        "initial_correction": initial_correction,
+    }
+    grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
     if tol is None:
         _check_alone(limits, "degree", "tol")
         if degree is None:
@@ -143,6 +205,7 @@ def certify(
             degree=degree,
             dt=dt,
             cfl=cfl,
+            step_control=step_control,
             estimator=estimator,
             progress=progress,
             **scheme,

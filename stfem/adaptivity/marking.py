@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stfem.arguments import checked_number, real_array
+from stfem.checks import checked_number, real_array
 from stfem.meshes.facets import Index
 
 __all__ = [

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from stfem.adaptivity.bisection import bisect, merge, vertex_classes
 from stfem.adaptivity.history import History, first_history
-from stfem.arguments import numeric_array
+from stfem.checks import numeric_array
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems.bounded import Domain

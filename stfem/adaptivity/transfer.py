@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stfem.adaptivity.refinement import MeshChange
-from stfem.arguments import checked_instance, checked_whole, real_array
+from stfem.checks import checked_instance, checked_whole, real_array
 from stfem.meshes.quadrature import Array
 from stfem.meshes.reference import ReferenceCell
 from stfem.spaces.polynomials import reference_basis

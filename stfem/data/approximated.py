@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
 
-from stfem.arguments import checked_instance, checked_number
+from stfem.checks import checked_instance, checked_number
 from stfem.data.base import Array, Data, Projection, RowProjection, Slab
 from stfem.data.callables import CheckedFunction
 from stfem.meshes.grid import TensorGrid

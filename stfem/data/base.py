@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stfem.arguments import (
+from stfem.checks import (
     LARGEST,
     checked_instance,
     checked_number,

@@ -7,7 +7,7 @@ from math import comb, prod
 
 import numpy as np
 
-from stfem.arguments import checked_number, checked_whole, float_array
+from stfem.checks import checked_number, checked_whole, float_array
 from stfem.data.base import Array
 from stfem.data.interval import Interval
 from stfem.spaces.legendre import bernstein_matrix

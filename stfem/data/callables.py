@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.arguments import checked_flag, checked_whole, float_array, real_array
+from stfem.checks import checked_flag, checked_whole, float_array, real_array
 from stfem.data.base import Array, Data, Projection, Slab, checked_time
 from stfem.data.sampling import Rule, project_sampled
 from stfem.meshes.grid import TensorGrid

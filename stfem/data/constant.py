@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.arguments import checked_number, checked_whole
+from stfem.checks import checked_number, checked_whole
 from stfem.data.base import Array, Data, Projection, Slab, checked_power, checked_time
 from stfem.meshes.grid import TensorGrid
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.arguments import checked_whole, described, real_array
+from stfem.checks import checked_whole, described, real_array
 from stfem.data.base import Data
 from stfem.data.callables import MAX_COMPONENTS, CallableData, CheckedFunction, takes
 from stfem.data.constant import Constant

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.arguments import checked_array, checked_whole
+from stfem.checks import checked_array, checked_whole
 from stfem.data.base import Array, Data, Projection, Separated, Slab, checked_power, checked_time
 from stfem.data.bernstein import polynomial_range
 from stfem.data.constant import as_number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.arguments import checked_array, checked_instance, described
+from stfem.checks import checked_array, checked_instance, described
 from stfem.data.approximated import Approximated
 from stfem.data.base import Array, Data, checked_time
 from stfem.data.bernstein import apply_along, polynomial_range

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stfem.arguments import checked_array, checked_number
+from stfem.checks import checked_array, checked_number
 from stfem.data import modes
 from stfem.data.base import (
     Array,

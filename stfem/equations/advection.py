@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stfem.arguments import whole_number
+from stfem.checks import whole_number
 from stfem.data import Constant, Data, Polynomial, Trigonometric, as_data
 from stfem.data.base import Array
 from stfem.equations.base import Equation

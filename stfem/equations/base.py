@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stfem.arguments import checked_array, checked_numbers, checked_whole, described, whole_number
+from stfem.checks import checked_array, checked_numbers, checked_whole, described, whole_number
 from stfem.data import Data, as_data
 from stfem.data.base import Array
 from stfem.data.callables import MAX_COMPONENTS

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from stfem.arguments import checked_instance, checked_list, checked_whole, described, numeric_array
+from stfem.checks import checked_instance, checked_list, checked_whole, described, numeric_array
 from stfem.data.base import Array
 from stfem.data.callables import check_arguments
 from stfem.equations.entropy import ConvexEntropy, EntropyBounds

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stfem.arguments import checked_instance, checked_number, checked_numbers, described, real_array
+from stfem.checks import checked_instance, checked_number, checked_numbers, described, real_array
 from stfem.data import Interval
 from stfem.data.base import Array
 from stfem.data.callables import check_arguments

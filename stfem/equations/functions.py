@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from stfem.arguments import checked_array, checked_numbers, described, real_array
+from stfem.checks import checked_array, checked_numbers, described, real_array
 from stfem.data.base import Array
 from stfem.data.callables import check_arguments
 

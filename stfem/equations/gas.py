@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.arguments import checked_number
+from stfem.checks import checked_number
 from stfem.data.base import Array
 from stfem.equations.base import checked_dimension
 from stfem.equations.gas_entropy import GasEntropy

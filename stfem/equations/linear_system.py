@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stfem.arguments import checked_array, checked_list, checked_number
+from stfem.checks import checked_array, checked_list, checked_number
 from stfem.data import Interval
 from stfem.data.base import Array
 from stfem.equations.base import checked_dimension

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.arguments import checked_flag
+from stfem.checks import checked_flag
 from stfem.data import Interval
 from stfem.data.base import Array
 from stfem.equations.base import checked_dimension

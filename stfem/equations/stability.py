@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stfem.arguments import checked_flag, checked_instance
+from stfem.checks import checked_flag, checked_instance
 from stfem.data import Data
 from stfem.data.base import Array
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_array, checked_instance, checked_number, described, real_array
+from stfem.checks import checked_array, checked_instance, checked_number, described, real_array
 from stfem.data.base import Array
 
 __all__ = ["StateSet", "positive_range", "positive_size"]

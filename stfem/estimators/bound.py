@@ -75,9 +75,11 @@ class BoundState:
 
         Piece by piece, where the norms are known so; the remainder, of which only the integral over the slab
         is known, comes on top at its end. A growth factor beyond the range of numbers makes the bound
-        infinite.
+        infinite, and so does a norm that is not a number.
         """
-        alphas, fluxes = norms.piecewise(self.members)
+        growth, mean, remainder = _or_infinite(np.array([norms.growth, norms.mean, norms.remainder])).tolist()
+        norms = replace(norms, growth=growth, mean=mean, remainder=remainder)
+        alphas, fluxes = (_or_infinite(sizes) for sizes in norms.piecewise(self.members))
         pieces = len(alphas)
         exponent = 0.5 * norms.growth * norms.duration / pieces
         growth = max(exponent, 0.0)

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
-from stfem.arguments import checked_whole
+from stfem.checks import checked_whole
 from stfem.estimators.errors import distance
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.paper_fields import PaperFields
@@ -198,7 +198,7 @@ class _Run:
 
     def _result(self, steps: int, last: NodeReconstruction) -> Estimate:
         problem, exact = self.problem, self.problem.exact is not None
-        time, dg = problem.final_time, last.node.values
+        time, dg = last.node.time, last.node.values
         bound, e_r2 = self._bound(time), float(np.sqrt(self.flux_sq))
         gap = self._norm(last.state[0, 0] - values_at(dg, self.degree, self._abscissae, self.dim))
         times, bounds, alphas, betas = np.array(self.rows).T

@@ -39,6 +39,8 @@ EXCESS = 0.3
 TOLERATED = 3.0
 #: Part of the predicted spacing that is used.
 SAFETY = 0.9
+#: Relative difference of two steps that are the same but for rounding.
+_SAME = 1e-6
 
 
 class Graded(Hashable, Protocol):
@@ -94,29 +96,48 @@ class NodeSelector:
         self._excess: tuple[int, float] | None = None  # spacing and error where waves do not explain it
         self.spacing = self.wanted = spacing or 1
         self.steps = 0
+        self.unequal = False  # whether steps of different sizes were seen
+        self._changed = 0  # number of the last step that was not as long as the one before
         self._numbers: dict[float, int] = {}  # of the nodes passed on that no measured slab has left behind
 
     def __iter__(self) -> Iterator[Node]:
         last, due = None, 0
+        before, started, ends = 0.0, 0.0, np.inf
         for n, node in enumerate(self._nodes):
             self.steps = n
             last = node
+            if n > 0 and abs(node.time - before - self._step) > _SAME * self._step:
+                self._step = node.time - before
+                if n > 1:
+                    self.unequal = True
+                    if not self._fixed:  # what was learned from other steps does not count
+                        self._changed, self.wanted, ends = n, 1, before
+            before = node.time
             if n == 1 and not self._fixed:
-                self._step = node.time
                 self.wanted = max(1, min(FIRST, int(FIRST_PART * self._final_time / node.time)))
-            if n == due:
+            if n == due or node.time >= ends:
                 self._numbers[node.time] = n
                 yield node
-                self.spacing = self._next(self._final_time - node.time)
+                self.spacing = self._next(self._final_time - node.time, node.time - started)
+                started = node.time
                 last, due = None, n + self.spacing
+                # steps that grow make no slab longer than K of them were to be
+                if not self._fixed and self._step > 0.0:
+                    ends = node.time + (1.0 - _SAME) * self.spacing * self._step
         if last is not None:
             self._numbers[last.time] = self.steps
             yield last
 
-    def _next(self, left: float) -> int:
-        """K towards the one that is wanted; what is left of the run is cut into equal parts at its end."""
+    def _next(self, left: float, duration: float) -> int:
+        """K towards the one that is wanted; what is left of the run is cut into equal parts at its end.
+
+        ``duration`` is that of the slab before: where steps grow, slabs do not grow faster than usual.
+        """
         if self._fixed or self._step == 0.0:
             return self.spacing
+        self.spacing = max(1, min(self.spacing, round(duration / self._step)))
+        if self.wanted == 1 and self.unequal:
+            return 1
         most, least = max(self.spacing + 1, int(GROWTH * self.spacing)), int(self.spacing / GROWTH)
         spacing = max(min(self.wanted, most), least, 1)
         steps = left / self._step
@@ -159,8 +180,8 @@ class NodeSelector:
             Duration that no slab should exceed.
         """
         steps = self.steps_of(slab)
-        self._numbers.pop(slab.start)
-        if self._fixed:
+        first = self._numbers.pop(slab.start)
+        if self._fixed or first < self._changed:
             return
         self.wanted = self._for_share(slab, steps, share, residual, rates)
         self.wanted = max(1, int(min(self.wanted, steps * longest / slab.duration)))

@@ -9,7 +9,7 @@ from time import perf_counter
 
 import numpy as np
 
-from stfem.arguments import checked_flag, checked_numbers, checked_share, checked_whole, described
+from stfem.checks import checked_flag, checked_numbers, checked_share, checked_whole, described
 from stfem.data import Data
 from stfem.estimators.bound import BoundState
 from stfem.estimators.errors import TrueError, distance
@@ -138,7 +138,13 @@ class _Run:
             for slab in slabs:
                 if state is None:
                     state = self._start(self.initial)
-                self._take(state, slab, selector)
+                try:
+                    self._take(state, slab, selector)
+                except NonFiniteError as error:
+                    if self.rows:
+                        error.estimate = self._result(state, self.initial, slab.start, selector)
+                        error.node = slab.start.node
+                    raise
                 last = slab.stop
                 del slab  # and with it the nodes that no later slab needs
         if state is None:
@@ -218,6 +224,8 @@ class _Run:
         selector.update(
             slab.time, share * size / matters if matters > 0.0 else share, matters, own.rates, own.growth
         )
+        if share > 1.0:  # a bound that is no bound for the share: what is told is measured
+            share = min(share, temporal_share(self.semi, self.bound_reconstruction, slab, size))
         factor = self.problem.equation.stability.error_factor
         self.rows.append(
             (

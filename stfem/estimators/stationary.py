@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -207,12 +208,14 @@ class _OneRule:
         indicators += p**2 / self._l2.theta * cell_shares(self._norms.flux_sq)
         extra = float(np.sqrt(c_0 * self._missed**2 + residual.missed_flux_sq))
         error = energy = error_dg = None
+        started = time.perf_counter()
         if problem.exact is not None:
             error_dg = errors.of_solution(space, self._values, 0.0)
             if self._lift is None:
                 error, _ = errors.at(state, 0.0)
                 if problem.exact_gradient is not None:
                     energy = float(np.sqrt(c_0 * error**2 + errors.dissipation(state, 0.0)))
+        seconds = time.perf_counter() - started
         bound_energy = float(np.hypot(self._energy, c_0**0.5 * self._mean)) + extra
         return Estimate(
             bound=self.bound,
@@ -242,6 +245,8 @@ class _OneRule:
                 "theta": self._l2.theta,
                 "reaction": self._coercivity.reaction,
                 "poincare": self._coercivity.decay,
+                "rounding": self._l2.factor * self._norms.remainder / self._l2.kappa,
+                "seconds_true_error": seconds,
             },
         )
 

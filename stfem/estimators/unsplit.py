@@ -88,6 +88,10 @@ def _means_sq(norms: SlabNorms, grid: TensorGrid) -> Array:
 
 
 def _means_dual_sq(norms: SlabNorms, grid: TensorGrid, diffusion: Array) -> float:
-    """Σ over time rows of ‖D^{-1/2}F‖² for the flux F with ∇·F = cell means of R_0 − R̄."""
-    fluxes = two_point_flux(norms.cell_means, grid, diffusion)
-    return grid.cell_measure * float(flux_squares(fluxes, diffusion).sum())
+    """Σ over time rows of ‖D^{-1/2}F‖² for the flux F with ∇·F = cell means of R_0 − R̄.
+
+    F is the same for all multiples of D; that by its largest entry has reciprocals.
+    """
+    largest = float(diffusion.max())
+    fluxes = two_point_flux(norms.cell_means, grid, diffusion / largest)
+    return grid.cell_measure * float(flux_squares(fluxes, diffusion / largest).sum()) / largest

@@ -8,7 +8,7 @@ from itertools import tee
 
 import numpy as np
 
-from stfem.arguments import checked_share
+from stfem.checks import checked_share
 from stfem.estimators.bound import BoundState
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stfem.arguments import checked_flag, checked_number, positive_number, whole_number
+from stfem.checks import checked_flag, checked_number, positive_number, whole_number
 
 __all__ = ["InteriorPenalty"]
 

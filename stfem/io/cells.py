@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_instance, checked_whole, real_array
+from stfem.checks import checked_instance, checked_whole, real_array
 from stfem.spaces.stencil import Array
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stfem.arguments import checked_instance, checked_number, described, real_array, real_number
+from stfem.checks import checked_instance, checked_number, described, real_array, real_number
 
 __all__ = ["check_estimate", "check_levels"]
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from stfem.arguments import checked_path
+from stfem.checks import checked_path
 
 __all__ = ["FORMAT_VERSION", "read", "write", "written_at_once"]
 

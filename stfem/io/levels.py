@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stfem.arguments import checked_flag, checked_whole, float_array
+from stfem.checks import checked_flag, checked_whole, float_array
 from stfem.spaces.stencil import Array
 from stfem.timestepping import ODE
 

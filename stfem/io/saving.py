@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from stfem.arguments import checked_instance
+from stfem.checks import checked_instance
 from stfem.estimators import Estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.io import container
@@ -23,15 +23,24 @@ from stfem.problems.recipes import Recipe, describe_problem, difference, functio
 from stfem.semidiscretization import Semidiscretization, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
-from stfem.timestepping import Node, Stepper
+from stfem.timestepping import Node, Stepper, times_of
 
-__all__ = ["load_estimate", "load_solution", "save_estimate", "save_solution"]
+__all__ = [
+    "check_entries",
+    "chosen_part",
+    "load_estimate",
+    "load_solution",
+    "save_estimate",
+    "save_solution",
+]
 
 T = TypeVar("T")
 _SOLUTION = {
     *("problem", "cells", "degree", "flux", "penalty"),
     *("stepper", "dt", "initial", "values", "stored"),
 }
+#: Entries that files of runs with equal steps need not have.
+_LATER = {"sizes"}
 
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
@@ -50,6 +59,7 @@ def save_solution(solution: Solution, path: str | Path) -> Path:
         "initial": solution.initial,
         "values": solution.values,
         "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
+        "sizes": solution.sizes,
     }
     return container.write(path, "solution", content)
 
@@ -66,9 +76,9 @@ def load_solution(
     if problem is not None and not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {problem!r}")
     saved = container.read(path, "solution")
-    _check_entries(path, saved, _SOLUTION, _SOLUTION)
+    check_entries(path, saved, _SOLUTION, _SOLUTION | _LATER)
     cells, degree = saved["cells"], saved["degree"]
-    chosen = partial(_chosen, path, saved)
+    chosen = partial(chosen_part, path, saved)
     problem = chosen("problem", problem, describe_problem, problems.RECIPES)
     case = problem
     flux = chosen("flux", flux, lambda given: describe_flux(given, case.equation), RECIPES)
@@ -82,8 +92,21 @@ def load_solution(
             f"{path}: expected a history from the initial values at 0 to the last ones at "
             f"{problem.final_time:g}, got another"
         )
+    sizes = _sizes(path, saved.get("sizes"), problem.final_time)
     nodes = None if stored is None else tuple(map(_node, stored))
-    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, nodes)
+    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, nodes, sizes)
+
+
+def _sizes(path: str | Path, sizes: object, final: float) -> Array | None:
+    """Steps of different sizes, if they lead to the final time."""
+    if sizes is None:
+        return None
+    steps = np.asarray(sizes)
+    if steps.dtype != np.float64 or steps.ndim != 1 or steps.size == 0 or not np.all(steps > 0.0):
+        raise ValueError(f"{path}: expected a list of positive steps as sizes, got another")
+    if times_of(final, steps)[-1] != final:
+        raise ValueError(f"{path}: expected steps that sum to {final:g}, got {steps.sum():g}")
+    return steps
 
 
 def _cells(solution: Solution) -> tuple[int, ...] | None:
@@ -106,7 +129,7 @@ def _is_history(stored: Sequence[Mapping[str, Any]], initial: Array, values: Arr
     )
 
 
-def _chosen(
+def chosen_part(
     path: str | Path,
     saved: Mapping[str, Any],
     name: str,
@@ -114,7 +137,7 @@ def _chosen(
     described: Callable[[T], Any],
     recipes: Mapping[str, Recipe],
 ) -> T:
-    """What was given, if it is what was saved; made again from its description if nothing was given."""
+    """A part that was given, if it is what was saved; made again from its description if none was given."""
     description = saved[name]
     if given is not None:
         misfit = difference(description, described(given), name)
@@ -134,7 +157,8 @@ def _chosen(
     return made
 
 
-def _check_entries(path: str | Path, saved: Mapping[str, Any], needed: set[str], known: set[str]) -> None:
+def check_entries(path: str | Path, saved: Mapping[str, Any], needed: set[str], known: set[str]) -> None:
+    """Raise ValueError unless a file has all entries that are needed, and none that is not known."""
     if not needed <= saved.keys() <= known:
         raise ValueError(f"{path}: expected the entries {', '.join(sorted(known))}, got {', '.join(saved)}")
 
@@ -159,6 +183,6 @@ def load_estimate(path: str | Path) -> Estimate:
     needed = {
         name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
     }
-    _check_entries(path, saved, needed, {*known})
+    check_entries(path, saved, needed, {*known})
     check_estimate(path, saved)
     return Estimate(**saved)

@@ -12,7 +12,7 @@ import skfem
 from numpy.polynomial import Legendre
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_flag, checked_whole, real_array
+from stfem.checks import checked_flag, checked_whole, real_array
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.io.levels import RecordedLevels
 from stfem.io.skfem_meshes import MeshProjection, OrthonormalElement, cells_of, mesh_vectors

@@ -15,13 +15,14 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from stfem.arguments import checked_flag, checked_instance, checked_path, real_array
+from stfem.checks import checked_flag, checked_instance, checked_path, real_array
 from stfem.estimators import Estimate
 from stfem.io.cells import Cells
 from stfem.io.container import written_at_once
 from stfem.io.fields import SolutionCells
 from stfem.reconstruction import AnyRule
 from stfem.solution import Solution
+from stfem.stationary import StationarySolution
 
 __all__ = ["write_cells", "write_vtk", "write_vtk_series"]
 
@@ -64,7 +65,7 @@ def write_cells(path: str | Path, cells: Cells, *, compressed: bool = False) -> 
 
 def write_vtk(
     path: str | Path,
-    solution: Solution,
+    solution: Solution | StationarySolution,
     estimate: Estimate | None = None,
     *,
     reconstruction: AnyRule | None = None,
@@ -73,6 +74,8 @@ def write_vtk(
     compressed: bool = False,
 ) -> Path:
     """Write u_h(T) for ParaView: polynomials of its degree in every cell, with the jumps between cells.
+
+    Of a stationary solution its only state.
 
     Parameters
     ----------
@@ -156,6 +159,7 @@ def write_vtk_series(
         Where meshio is not installed.
     """
     _meshio()  # asked for before the run, not after it
+    _check_in_time(solution)
     target = _target(path, ".pvd")
     cells = SolutionCells(solution, estimate, reconstruction, names, degree)
     chosen = _chosen_steps(solution, every, times)
@@ -184,6 +188,11 @@ def write_vtk_series(
         for frame in old.difference(frames[: len(entries)]):
             frame.unlink(missing_ok=True)
     return target
+
+
+def _check_in_time(solution: object) -> None:
+    if isinstance(solution, StationarySolution):
+        raise TypeError("solution: expected one in time, got a StationarySolution; write_vtk writes it")
 
 
 def _frames_of(collection: Path, folder: Path) -> set[Path]:
@@ -226,7 +235,8 @@ def _chosen_steps(solution: Solution, every: int | None, times: Sequence[float] 
             raise ValueError(f"times: expected numbers from 0 to {final:g}, got {times}")
         if given.size == 0:
             raise ValueError("times: expected at least one, got none")
-        chosen = set(np.rint(given / final * steps).astype(int).tolist())
+        middles = 0.5 * (solution.times[1:] + solution.times[:-1])
+        chosen = set(np.searchsorted(middles, given).tolist())
         if len(chosen) < len(set(given.tolist())):
             warnings.warn(
                 f"times: expected each to have a nearest time node of its own, got {given.size} times for "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import skfem
 
-from stfem.arguments import checked_array, described, numeric_array
+from stfem.checks import checked_array, described, numeric_array
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 

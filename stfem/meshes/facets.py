@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from stfem.arguments import checked_list, whole_number
+from stfem.checks import checked_list, whole_number
 from stfem.meshes.quadrature import Array
 from stfem.meshes.reference import ReferenceCell
 

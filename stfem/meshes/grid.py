@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stfem.arguments import checked_numbers, described
+from stfem.checks import checked_numbers, described
 
 __all__ = ["TensorGrid"]
 

@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from stfem.arguments import real_array
+from stfem.checks import real_array
 from stfem.estimators import Estimate
 from stfem.meshes.arrays import mesh_from_arrays
 from stfem.meshes.grid import TensorGrid

@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stfem.arguments import checked_instance, checked_list
+from stfem.checks import checked_instance, checked_list
 from stfem.plotting.curves import Curve, CurveFamily, Row, known, quantity
 from stfem.plotting.style import check_picture, figure_of, finished, legend, norm_label, panel
 from stfem.plotting.triangles import draw_triangles

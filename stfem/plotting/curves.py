@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_instance, checked_list
+from stfem.checks import checked_instance, checked_list
 from stfem.plotting.parameter import ParameterAxis, is_number, short_name, shown
 from stfem.plotting.style import BLACK, LINE_STYLES, MARKERS, colours
 from stfem.spaces.stencil import Array

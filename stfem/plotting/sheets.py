@@ -13,7 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.tri import Triangulation
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_list, checked_number, whole_number
+from stfem.checks import checked_list, checked_number, whole_number
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.reference import ReferenceCell
 from stfem.plotting.style import COLOUR_MAP

@@ -21,7 +21,7 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_flag, checked_instance, checked_number, checked_path
+from stfem.checks import checked_flag, checked_instance, checked_number, checked_path
 
 #: Widths of one column and of both columns of a page (inches), and the size of all text in it (points).
 COLUMN, PAGE, FONT = 3.4, 7.0, 8.0

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 
-from stfem.arguments import checked_numbers
+from stfem.checks import checked_numbers
 from stfem.plotting.style import FONT, GREY
 from stfem.spaces.stencil import Array
 

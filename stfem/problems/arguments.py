@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stfem.arguments import LARGEST, checked_number, described, whole_number
+from stfem.checks import LARGEST, checked_number, described, whole_number
 
 __all__ = ["LARGEST", "check_dim", "checked_eps", "checked_number"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import skfem
 
-from stfem.arguments import checked_number, checked_numbers, described
+from stfem.checks import checked_number, checked_numbers, described
 from stfem.meshes.facets import Index
 from stfem.meshes.files import load_mesh
 from stfem.meshes.grid import TensorGrid

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_numbers, described
+from stfem.checks import checked_numbers, described
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.unstructured import UnstructuredMesh
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.arguments import checked_number
+from stfem.checks import checked_number
 from stfem.data import Data
 from stfem.data.base import Array
 from stfem.meshes.grid import TensorGrid

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.arguments import real_array
+from stfem.checks import real_array
 from stfem.data import Constant, Data, as_data, checked_function
 from stfem.data.base import Array
 from stfem.data.callables import check_arguments

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial as Powers
 
-from stfem.arguments import described
+from stfem.checks import described
 from stfem.data import Approximated, Constant, Data, Polynomial, Trigonometric
 from stfem.data.base import Array
 from stfem.equations import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from stfem.problems.arguments import LARGEST, checked_number
 from stfem.problems.bounded import Box, Domain
 from stfem.problems.conditions import Condition
 from stfem.problems.domain import Region, UnsupportedDomainError
+from stfem.problems.exact import ExactData
 from stfem.problems.problem import Field, Problem
 
 __all__ = ["StationaryProblem"]
@@ -120,6 +122,12 @@ class StationaryProblem:
                     f"change by {change:.3g} between t = {_TIMES[0]:g} and {_TIMES[-1]:g}"
                 )
 
+    def on(self, domain: Domain) -> StationaryProblem:
+        """The same problem on another mesh of its domain, such as `stfem.adaptivity.refine` makes one."""
+        result = copy(self)
+        object.__setattr__(result, "domain", domain)
+        return result
+
     def in_time(self, final_time: float, initial: object = 0.0) -> Problem:
         """The problem in time that has u as its state of rest, from u_0 up to T."""
         return Problem(self.equation, self.domain, initial, final_time, self.source)
@@ -129,8 +137,17 @@ def _timed(given: object, name: str) -> object:
     """f(x) as f(x, t); other data as they are."""
     if isinstance(given, (tuple, list)):
         return [entry if isinstance(entry, (tuple, list)) else _timed(entry, name) for entry in given]
-    if isinstance(given, Data) or not callable(given):
+    if isinstance(given, (Data, ExactData)) or not callable(given):
         return given
     check_arguments(given, name, "x")
-    function = given
-    return lambda x, t: function(x)
+    return _Steady(given)
+
+
+@dataclass(frozen=True)
+class _Steady:
+    """f(x) as a function of (x, t)."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, x: Any, t: float) -> Any:
+        return self.function(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from stfem.equations import AdvectionDiffusion
 from stfem.problems.arguments import checked_eps, checked_number
 from stfem.problems.bounded import Domain
 from stfem.problems.conditions import Dirichlet
+from stfem.problems.families import family
 from stfem.problems.manufactured import on_unit_cube
 from stfem.problems.shapes import l_shape, mesh_around_disc
 from stfem.problems.stationary import StationaryProblem
@@ -66,40 +68,10 @@ def interior_layer(
     angle = checked_number("angle", angle, "an angle", 0.0, 1.3)
     c = checked_number("reaction", reaction, "a reaction", 0.0)
     upstream = checked_number("upstream", upstream, "a distance", 0.0)
-    b = np.array([math.cos(angle), math.sin(angle)])
-    root = math.sqrt(1.0 + 4.0 * eps * c)
-    mu = -2.0 * c / (1.0 + root)
-
-    def turned(x: Array) -> tuple[Array, Array]:
-        return upstream + b[0] * x[0] + b[1] * (x[1] - 0.25), -b[1] * x[0] + b[0] * (x[1] - 0.25)
-
-    def scaled(along: Array, across: Array) -> tuple[Array, Array]:
-        """√r cos ½θ and √r sin ½θ."""
-        r = np.hypot(along, across)
-        sine = np.copysign(np.sqrt(0.5 * np.maximum(r - along, 0.0)), across)
-        return np.sqrt(0.5 * np.maximum(r + along, 0.0)), sine
-
-    def exact(x: Array, t: float = 0.0) -> Array:
-        along, across = turned(x)
-        if eps == 0.0:
-            return np.exp(mu * along) * np.where(across < 0.0, 1.0, np.where(across > 0.0, 0.0, 0.5))
-        return np.asarray(0.5 * np.exp(mu * along) * erfc(math.sqrt(root / eps) * scaled(along, across)[1]))
-
-    def gradient(x: Array, t: float = 0.0) -> Array:
-        along, across = turned(x)
-        if eps == 0.0:
-            slopes = np.stack([mu * exact(x), np.zeros_like(along)])
-        else:
-            cosine, sine = scaled(along, across)
-            r = np.maximum(cosine**2 + sine**2, _TINY)
-            with np.errstate(under="ignore"):
-                bell = np.exp(mu * along - root / eps * sine**2) * math.sqrt(root / (math.pi * eps))
-            # ∂_s √r sin ½θ = −sin ½θ/(2√r), ∂_n √r sin ½θ = cos ½θ/(2√r)
-            slopes = np.stack([mu * exact(x) + bell * sine / (2.0 * r), -bell * cosine / (2.0 * r)])
-        return np.stack([b[0] * slopes[0] - b[1] * slopes[1], b[1] * slopes[0] + b[0] * slopes[1]])
-
+    b = (math.cos(angle), math.sin(angle))
+    exact, gradient = _interior_layer(eps, angle, c, upstream)
     domain = on_unit_cube(2, Dirichlet(exact), mesh)
-    equation = AdvectionDiffusion(tuple(b), eps, c)
+    equation = AdvectionDiffusion(b, eps, c)
     return StationaryProblem(equation, domain, exact=exact, exact_gradient=gradient)
 
 
@@ -126,33 +98,7 @@ def stationary_layer(eps: float = 1e-3, reaction: float = 1.0, mesh: Any = None)
         For arguments out of range or of another type.
     """
     eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 1e-6)
-    sigma = c + eps * math.pi**2
-    root = math.sqrt(1.0 + 4.0 * eps * sigma)
-    slow = -2.0 * sigma / (1.0 + root)
-    fast = (1.0 + root) / (2.0 * eps) if eps > 0.0 else math.inf
-
-    def factor(s: Array) -> tuple[Array, Array]:
-        """X and X' from e^{slow s} and e^{fast (s − 1)}."""
-        if eps == 0.0:
-            return -np.expm1(-c * s) / c, np.exp(-c * s)
-        # A + B e^{−fast} = 1, A e^{slow} + B = 1
-        with np.errstate(under="ignore"):
-            thin = math.exp(-fast)
-            b = -math.expm1(slow) / (1.0 - math.exp(slow) * thin)
-            a = 1.0 - b * thin
-            first, last = a * np.exp(slow * s), b * np.exp(fast * (s - 1.0))
-        return (1.0 - first - last) / sigma, -(slow * first + fast * last) / sigma
-
-    def source(x: Array) -> Array:
-        return np.asarray(np.sin(math.pi * x[1]))
-
-    def exact(x: Array) -> Array:
-        return source(x) * factor(x[0])[0]
-
-    def gradient(x: Array) -> Array:
-        value, slope = factor(x[0])
-        return np.stack([source(x) * slope, math.pi * np.cos(math.pi * x[1]) * value])
-
+    source, exact, gradient = _stationary_layer(eps, c)
     sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(0.0))
     equation = AdvectionDiffusion((1.0, 0.0), eps, c)
     return StationaryProblem(equation, on_unit_cube(2, sides, mesh), source, exact, gradient)
@@ -186,25 +132,7 @@ def rotating_corner(
     """
     eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 0.0)
 
-    def polar(x: Array) -> tuple[Array, Array]:
-        # the angle jumps on the ray between both sides of the corner, outside of the domain
-        turned = np.arctan2(-x[0] - x[1], x[1] - x[0])
-        return np.hypot(*x), turned + 0.75 * math.pi
-
-    def exact(x: Array, t: float = 0.0) -> Array:
-        r, theta = polar(x)
-        return np.asarray(r ** (2.0 / 3.0) * np.sin(2.0 / 3.0 * theta))
-
-    def gradient(x: Array, t: float = 0.0) -> Array:
-        r, theta = polar(x)
-        size = 2.0 / 3.0 * np.maximum(r, _TINY) ** (-1.0 / 3.0)
-        return np.stack([-size * np.sin(theta / 3.0), size * np.cos(theta / 3.0)])
-
-    def source(x: Array) -> Array:
-        r, theta = polar(x)
-        turning = 2.0 / 3.0 * np.cos(2.0 / 3.0 * theta) + c * np.sin(2.0 / 3.0 * theta)
-        return np.asarray(r ** (2.0 / 3.0) * turning)
-
+    source, exact, gradient = _rotating_corner(c)
     velocity = (Polynomial([[0.0, -1.0]], dim=2), Polynomial([[0.0], [1.0]], dim=2))
     covered = l_shape(refinements) if mesh is None else mesh
     equation = AdvectionDiffusion(velocity, eps, c)
@@ -235,6 +163,112 @@ def hemker_cylinder(eps: float = 0.1, cells: int = 8, mesh: Any = None) -> Stati
         For arguments out of range or of another type.
     """
     eps = checked_number("eps", eps, "a diffusion that the series can be summed for,", _HEMKER)
+    exact, gradient = _hemker_cylinder(eps)
+    domain = Domain(mesh_around_disc(cells) if mesh is None else mesh, Dirichlet(exact))
+    equation = AdvectionDiffusion((1.0, 0.0), eps)
+    return StationaryProblem(equation, domain, exact=exact, exact_gradient=gradient)
+
+
+@family
+def _interior_layer(eps: float, angle: float, c: float, upstream: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `interior_layer`."""
+    b = np.array([math.cos(angle), math.sin(angle)])
+    root = math.sqrt(1.0 + 4.0 * eps * c)
+    mu = -2.0 * c / (1.0 + root)
+
+    def turned(x: Array) -> tuple[Array, Array]:
+        return upstream + b[0] * x[0] + b[1] * (x[1] - 0.25), -b[1] * x[0] + b[0] * (x[1] - 0.25)
+
+    def scaled(along: Array, across: Array) -> tuple[Array, Array]:
+        """√r cos ½θ and √r sin ½θ."""
+        r = np.hypot(along, across)
+        sine = np.copysign(np.sqrt(0.5 * np.maximum(r - along, 0.0)), across)
+        return np.sqrt(0.5 * np.maximum(r + along, 0.0)), sine
+
+    def exact(x: Array, t: float = 0.0) -> Array:
+        along, across = turned(x)
+        if eps == 0.0:
+            return np.exp(mu * along) * np.where(across < 0.0, 1.0, np.where(across > 0.0, 0.0, 0.5))
+        return np.asarray(0.5 * np.exp(mu * along) * erfc(math.sqrt(root / eps) * scaled(along, across)[1]))
+
+    def gradient(x: Array, t: float = 0.0) -> Array:
+        along, across = turned(x)
+        if eps == 0.0:
+            slopes = np.stack([mu * exact(x), np.zeros_like(along)])
+        else:
+            cosine, sine = scaled(along, across)
+            r = np.maximum(cosine**2 + sine**2, _TINY)
+            with np.errstate(under="ignore"):
+                bell = np.exp(mu * along - root / eps * sine**2) * math.sqrt(root / (math.pi * eps))
+            # ∂_s √r sin ½θ = −sin ½θ/(2√r), ∂_n √r sin ½θ = cos ½θ/(2√r)
+            slopes = np.stack([mu * exact(x) + bell * sine / (2.0 * r), -bell * cosine / (2.0 * r)])
+        return np.stack([b[0] * slopes[0] - b[1] * slopes[1], b[1] * slopes[0] + b[0] * slopes[1]])
+
+    return exact, gradient
+
+
+@family
+def _stationary_layer(eps: float, c: float) -> tuple[Callable[..., Array], ...]:
+    """g, u and ∇u of `stationary_layer`."""
+    sigma = c + eps * math.pi**2
+    root = math.sqrt(1.0 + 4.0 * eps * sigma)
+    slow = -2.0 * sigma / (1.0 + root)
+    fast = (1.0 + root) / (2.0 * eps) if eps > 0.0 else math.inf
+
+    def factor(s: Array) -> tuple[Array, Array]:
+        """X and X' from e^{slow s} and e^{fast (s − 1)}."""
+        if eps == 0.0:
+            return -np.expm1(-c * s) / c, np.exp(-c * s)
+        # A + B e^{−fast} = 1, A e^{slow} + B = 1
+        with np.errstate(under="ignore"):
+            thin = math.exp(-fast)
+            b = -math.expm1(slow) / (1.0 - math.exp(slow) * thin)
+            a = 1.0 - b * thin
+            first, last = a * np.exp(slow * s), b * np.exp(fast * (s - 1.0))
+        return (1.0 - first - last) / sigma, -(slow * first + fast * last) / sigma
+
+    def source(x: Array) -> Array:
+        return np.asarray(np.sin(math.pi * x[1]))
+
+    def exact(x: Array) -> Array:
+        return source(x) * factor(x[0])[0]
+
+    def gradient(x: Array) -> Array:
+        value, slope = factor(x[0])
+        return np.stack([source(x) * slope, math.pi * np.cos(math.pi * x[1]) * value])
+
+    return source, exact, gradient
+
+
+@family
+def _rotating_corner(c: float) -> tuple[Callable[..., Array], ...]:
+    """g, u and ∇u of `rotating_corner`."""
+
+    def polar(x: Array) -> tuple[Array, Array]:
+        # the angle jumps on the ray between both sides of the corner, outside of the domain
+        turned = np.arctan2(-x[0] - x[1], x[1] - x[0])
+        return np.hypot(*x), turned + 0.75 * math.pi
+
+    def exact(x: Array, t: float = 0.0) -> Array:
+        r, theta = polar(x)
+        return np.asarray(r ** (2.0 / 3.0) * np.sin(2.0 / 3.0 * theta))
+
+    def gradient(x: Array, t: float = 0.0) -> Array:
+        r, theta = polar(x)
+        size = 2.0 / 3.0 * np.maximum(r, _TINY) ** (-1.0 / 3.0)
+        return np.stack([-size * np.sin(theta / 3.0), size * np.cos(theta / 3.0)])
+
+    def source(x: Array) -> Array:
+        r, theta = polar(x)
+        turning = 2.0 / 3.0 * np.cos(2.0 / 3.0 * theta) + c * np.sin(2.0 / 3.0 * theta)
+        return np.asarray(r ** (2.0 / 3.0) * turning)
+
+    return source, exact, gradient
+
+
+@family
+def _hemker_cylinder(eps: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `hemker_cylinder`."""
     k = 0.5 / eps
     orders = np.arange(int(2.0 * k) + _TERMS)
     signs = np.where(orders == 0, 1.0, 2.0) * (-1.0) ** orders
@@ -270,6 +304,4 @@ def hemker_cylinder(eps: float = 0.1, cells: int = 8, mesh: Any = None) -> Stati
             [k * value + along * radial - across / r * angular, across * radial + along / r * angular]
         )
 
-    domain = Domain(mesh_around_disc(cells) if mesh is None else mesh, Dirichlet(exact))
-    equation = AdvectionDiffusion((1.0, 0.0), eps)
-    return StationaryProblem(equation, domain, exact=exact, exact_gradient=gradient)
+    return exact, gradient

@@ -1,5 +1,6 @@
 """Space–time reconstruction û: space first (SIAC), then time (Hermite)."""
 
+from stfem.reconstruction.defects import defect_norm
 from stfem.reconstruction.filtered_gradient import SiacFilteredGradient
 from stfem.reconstruction.final import AnyRule, reconstructor
 from stfem.reconstruction.hermite import Hermite
@@ -14,6 +15,7 @@ from stfem.reconstruction.node import (
 )
 from stfem.reconstruction.siac import BoundSiac, Siac
 from stfem.reconstruction.slab import ReconstructedSlab, combine, reconstructed_slabs
+from stfem.reconstruction.start import corrected_start
 from stfem.reconstruction.transfer import prolong, restrict
 from stfem.reconstruction.unstructured import Averaging, TwoStage, TwoStageMixed, VertexPatches
 
@@ -35,6 +37,8 @@ __all__ = [
     "VertexPatches",
     "combine",
     "filter_stencil",
+    "corrected_start",
+    "defect_norm",
     "initial_corrected",
     "initial_projection",
     "kernel_coefficients",

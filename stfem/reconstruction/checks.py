@@ -11,7 +11,7 @@ from math import comb
 
 import numpy as np
 
-from stfem.arguments import checked_instance, checked_list, checked_whole
+from stfem.checks import checked_instance, checked_list, checked_whole
 from stfem.meshes.periodic import neighbour
 from stfem.reconstruction.kernel import MAX_ORDER, bspline_moments, filter_stencil
 from stfem.reconstruction.node import NodeReconstruction

@@ -12,7 +12,7 @@ from math import comb, factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_whole, whole_number
+from stfem.checks import checked_whole, whole_number
 from stfem.spaces.stencil import Stencil
 
 ObjectArray = NDArray[np.object_]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stfem.arguments import whole_number
+from stfem.checks import whole_number
 from stfem.reconstruction.centred import CentredStencil, remove_jumps
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array

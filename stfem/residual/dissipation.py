@@ -12,12 +12,14 @@ from stfem.equations import GrowthForm
 from stfem.problems import Problem
 from stfem.residual.growth import GrowthRate
 from stfem.residual.growth_form import SHARES, GrowthDissipation, highest_frequencies
-from stfem.residual.spectral import least_beyond, reach
+from stfem.residual.spectral import least_beyond, least_eigenvalue, reach
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
 
 #: Gain in the growth exponent of a run that is worth the work, and slabs before it is tried again.
 WORTH, PAUSE = 0.02, 31
+#: kᵀDk below which nothing is gained, and the reciprocal, squared or not, soon leaves the range of numbers.
+VANISHING = 1e-150
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +73,9 @@ def exponents(start: Array, stop: Array, pieces: int, duration: float) -> Array:
     return np.asarray(0.5 * duration / pieces * sums)
 
 
-def definite(matrix: Array) -> bool:
-    """Whether a symmetric matrix is positive definite."""
-    return bool(np.linalg.eigvalsh(matrix)[0] > 0.0)
+def definite(matrix: Array, length: float) -> bool:
+    """Whether D is positive definite, by so much that reciprocals of kᵀDk are of use; Ω is that long."""
+    return least_eigenvalue(matrix) * (2.0 * np.pi / length) ** 2 > VANISHING
 
 
 class DissipativeGrowth:
@@ -208,7 +210,7 @@ class DissipativeGrowth:
     def _may_help(self, pointwise: float) -> bool:
         """Whether diffusion beyond the matrix exceeds growth."""
         frequency = 2.0 * np.pi / np.asarray(self._growth.grid.lengths)
-        least = float(np.linalg.eigvalsh(self._diffusion)[0])
+        least = least_eigenvalue(self._diffusion)
         highest = highest_frequencies(0.5 * pointwise, self._final_time, least, frequency, self._limit)
         return least_beyond(highest, self._growth.grid.lengths, self._diffusion) > 0.5 * pointwise
 

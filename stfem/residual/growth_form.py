@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, eigvalsh
 
 from stfem.meshes.grid import TensorGrid
-from stfem.residual.spectral import least_beyond
+from stfem.residual.spectral import least_beyond, least_eigenvalue
 from stfem.spaces.fourier import Spectrum, fourier_coefficients
 from stfem.spaces.stencil import Array
 
@@ -62,7 +62,7 @@ class GrowthDissipation:
         limit: tuple[int, ...],
         mean_free: bool,
     ) -> None:
-        least = float(np.linalg.eigvalsh(diffusion)[0])
+        least = least_eigenvalue(diffusion)
         frequency = 2.0 * np.pi / np.asarray(grid.lengths)
         lower, self._upper = bounds
         self._coupling = 0.25 * (self._upper - lower)

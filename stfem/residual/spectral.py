@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.equations import is_diagonal
 from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction.symbol import ROUNDING
 from stfem.residual.forms import FormValue, NodeForm, assembled
@@ -31,6 +32,8 @@ REACH = (2, 1, 1)
 GROUP = 1.5
 #: Values of λ, between the smallest and the largest s, that are tried.
 MULTIPLIERS = 24
+#: Of tr D: what round-off may leave of an eigenvalue, or of kᵀDk/|k|², that is zero.
+CANCELLED = 1e-15
 
 
 def reach(dim: int) -> int:
@@ -41,7 +44,15 @@ def reach(dim: int) -> int:
 def least_beyond(highest: Sequence[int], lengths: Sequence[float], diffusion: Array) -> float:
     """Lower bound of kᵀDk over all n with some |n_i| above the highest."""
     frequencies = 2.0 * np.pi * (np.asarray(highest) + 1) / np.asarray(lengths)
-    return float(np.linalg.eigvalsh(diffusion)[0]) * float(frequencies.min()) ** 2
+    return least_eigenvalue(diffusion) * float(frequencies.min()) ** 2
+
+
+def least_eigenvalue(matrix: Array) -> float:
+    """Lower bound of the smallest eigenvalue of a symmetric matrix, round-off included."""
+    if is_diagonal(matrix):
+        return float(np.diag(matrix).min())
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    return float(eigenvalues[0] - CANCELLED * eigenvalues[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +129,8 @@ class SpectralForm:
         numbers = np.stack(np.meshgrid(*ranges, indexing="ij")).reshape(grid.dim, -1)
         k = 2.0 * np.pi * numbers / np.reshape(grid.lengths, (-1, 1))
         rates = np.einsum("ik,ij,jk->k", k, diffusion, k)
+        if not is_diagonal(diffusion):  # then terms cancel
+            rates = np.maximum(rates - CANCELLED * float(np.trace(diffusion)) * (k * k).sum(axis=0), 0.0)
         # conjugate pairs are counted once, with weight 2
         weights = np.where(numbers[-1] == 0, 1.0, 2.0)
         least = float(np.min(rates[rates > 0.0]))

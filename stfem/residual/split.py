@@ -73,10 +73,10 @@ class ResidualSplit:
         reconstruction: BoundReconstruction,
         spectral: bool = True,
     ) -> None:
-        self._by_frequency = spectral and definite(semidiscretization.problem.equation.diffusion)
         self.problem = semidiscretization.problem
         self.equation = self.problem.equation
         self.grid, self.degree = reconstruction.grid, reconstruction.degree
+        self._by_frequency = spectral and definite(self.equation.diffusion, max(self.grid.lengths))
         self.dim, self._field = self.grid.dim, reconstruction.field
         self._unproved: dict[str, None] = {}
         self._known: WeakKeyDictionary[NodeReconstruction, LinearTerms] = WeakKeyDictionary()

@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 
-from stfem.arguments import checked_instance, checked_whole, described, real_array
+from stfem.checks import checked_instance, checked_whole, described, real_array
 from stfem.equations import Equation
 from stfem.fluxes import (
     ConvectiveFlux,

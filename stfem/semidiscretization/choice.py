@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stfem.arguments import checked_instance
+from stfem.checks import checked_instance
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus
 from stfem.semidiscretization.dg import Semidiscretization

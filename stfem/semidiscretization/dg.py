@@ -223,6 +223,14 @@ class Semidiscretization:
         """Bound of |c|, in 1/time."""
         return self.problem.equation.reaction.sup(0.0, self.problem.final_time, self.grid.lengths)
 
+    def samples(self, u: Array) -> tuple[Array, Array]:
+        """States ``(m, P, C)`` at P points of every cell, vertices included, and the points ``(d, P, C)``."""
+        points, dim = np.append(np.insert(gauss(self.degree + 2)[0], 0, 0.0), 1.0), self.grid.dim
+        values = values_at(u, self.degree, points, dim)
+        shape = (len(points) ** dim, int(np.prod(self.grid.cells)))
+        x = point_coordinates(self.grid, [points] * dim)
+        return values.reshape(len(values), *shape), x.reshape(dim, *shape)
+
     def convective_rate(self, u: Array) -> float:
         """Largest Σ_i λ_i / h_i over all points, in 1/time.
 

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from scipy import sparse
 
-from stfem.arguments import described
+from stfem.checks import described
 from stfem.semidiscretization.unstructured import LinearSolver
 
 __all__ = ["checked_solver"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.arguments import real_array
+from stfem.checks import real_array
 from stfem.meshes.grid import TensorGrid
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array

@@ -11,7 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from stfem import provenance
-from stfem.arguments import checked_flag
+from stfem.checks import checked_flag
 from stfem.problems import Problem
 from stfem.studies.cases import (
     DEFAULTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.arguments import checked_instance
+from stfem.checks import checked_instance
 from stfem.timestepping.rows import StageRows
 from stfem.timestepping.stepper import ODE, Array, Writing
 from stfem.timestepping.tableau import ButcherTableau

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from stfem.arguments import checked_instance
+from stfem.checks import checked_instance
 from stfem.semidiscretization import LinearSolver, SolveError, checked_solver
 from stfem.timestepping.radau import ImplicitTableau
 from stfem.timestepping.stepper import ODE, Array, ImplicitODE, Jacobian, Number, Writing

@@ -8,7 +8,8 @@ from math import ceil, inf
 
 import numpy as np
 
-from stfem.arguments import checked_number, described, real_array
+from stfem.checks import checked_number, described, real_array
+from stfem.failures import SolverError
 from stfem.semidiscretization import SolveError
 from stfem.timestepping.stepper import ODE, Array, Stepper, Writing
 
@@ -26,17 +27,27 @@ class Node:
     acceleration: Array | None = None
 
 
-class NonFiniteError(FloatingPointError):
+class NonFiniteError(SolverError, FloatingPointError):
     """The run produced an infinite value or a NaN; ``time`` and ``step`` say where it was found first."""
 
     def __init__(self, quantity: str, time: float, step: int) -> None:
         super().__init__(
-            f"the {quantity} is not finite at time {time:.17g} (step {step}): the run is unstable (a smaller "
-            "time step may help), its data are not finite there, or its values are so large (beyond 1e150) "
-            "that squares of them are not finite"
+            f"the {quantity} is not finite at time {time:.17g} (step {step})",
+            time=time,
+            step=step,
+            advice="the run is unstable (a smaller time step may help), its data are not finite there, or "
+            "its values are so large (beyond 1e150) that squares of them are not finite",
         )
-        self.time = time
-        self.step = step
+
+
+class DataError(SolverError, ValueError):
+    """Data turned out to be unusable in the middle of a run, such as a source that is not finite.
+
+    What they were found to be is in the message, and in the ValueError that it comes from.
+    """
+
+    def __init__(self, error: ValueError, time: float, step: int) -> None:
+        super().__init__(f"{error} (in step {step}, from time {time:.17g})", time=time, step=step)
 
 
 def number_of_steps(final_time: float, dt: float) -> int:
@@ -87,6 +98,8 @@ def integrate(
         a value or a rate is infinite or NaN; raised for the first such node, instead of yielding it.
     SolveError
         an implicit step whose system was not solved, with its time and number.
+    DataError
+        data that are not usable at a time of the run.
     ValueError
         from ``number_of_steps``, at the call.
     """
@@ -113,16 +126,28 @@ def _nodes(
             progress(n - 1, steps)
         yield node
         time = final_time if n == steps else n * final_time / steps
-        # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            try:
-                values = stepper.step(ode, node.time, node.values, dt, node.rate)
-            except SolveError as error:
-                raise SolveError(error.what, error.residual, node.time, n) from error
-        node = node_at(ode, time, values, n)
+        node = node_after(ode, stepper, node, dt, time, n)
     if progress is not None:
         progress(steps, steps)
     yield node
+
+
+def node_after(ode: ODE, stepper: Stepper, node: Node, dt: float, time: float, step: int) -> Node:
+    """The node at a time that a step of some number leads to.
+
+    Raises
+    ------
+    NonFiniteError, SolveError, DataError
+        As `integrate`.
+    """
+    # Overflow is reported as NonFiniteError; the state of the caller is not touched between nodes.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        try:
+            return node_at(ode, time, stepper.step(ode, node.time, node.values, dt, node.rate), step)
+        except SolveError as error:
+            raise SolveError(error.what, error.residual, node.time, step) from error
+        except ValueError as error:
+            raise DataError(error, node.time, step) from error
 
 
 def node_at(ode: ODE, time: float, values: Array, step: int) -> Node:

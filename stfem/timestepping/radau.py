@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
-from stfem.arguments import checked_array, checked_instance, whole_number
+from stfem.checks import checked_array, checked_instance, whole_number
 from stfem.timestepping.tableau import check_order
 
 __all__ = ["RADAU3", "RADAU5", "ImplicitTableau", "radau_iia"]

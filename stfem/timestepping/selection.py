@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stfem.arguments import checked_flag, whole_number
+from stfem.checks import checked_flag, whole_number
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.methods import ARK324L2SA, ARK548L2SA, DORMAND_PRINCE5, FEHLBERG7, RK4, SSPRK22

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import comb, inf
 
 import numpy as np
@@ -74,7 +75,13 @@ def stable_step(function: Rational, eigenvalues: ArrayLike) -> float:
     if spectrum.size == 0:
         return inf
     radius = float(np.abs(spectrum).max())
-    directions = spectrum / radius
+    return _unit_step(function, (spectrum / radius).tobytes()) / radius
+
+
+@lru_cache(maxsize=64)
+def _unit_step(function: Rational, eigenvalues: bytes) -> float:
+    """The same for eigenvalues of modulus 1 at most; schemes ask for few of them, again and again."""
+    directions = np.frombuffer(eigenvalues, dtype=complex)
 
     def stable(scaled_step: float) -> bool:
         return bool((np.abs(evaluate(function, scaled_step * directions)) <= 1 + GROWTH).all())
@@ -90,7 +97,7 @@ def stable_step(function: Rational, eigenvalues: ArrayLike) -> float:
     while high - low > 1e-12 * high:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if stable(middle) else (low, middle)
-    return low / radius
+    return low
 
 
 def _first_exit(boundaries: Iterable[Sequence[Fraction]], inside: Callable[[float], bool]) -> float:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.arguments import checked_instance, checked_list, described, numeric_array, whole_number
+from stfem.checks import checked_instance, checked_list, described, numeric_array, whole_number
 from stfem.timestepping import stability
 from stfem.timestepping.order_conditions import order_residuals
 

@@ -255,6 +255,15 @@ def test_growth_beyond_the_range_of_numbers(decay):
     assert bound.l1 == pytest.approx(3.3)
 
 
+@pytest.mark.parametrize("part", ["residual", "flux", "growth", "remainder", "mean"])
+def test_what_is_no_number_bounds_nothing(part):
+    bound = state(0.3, members=(0.0,))
+    bound.advance(norms(0.0, 1.0, **{part: math.nan}), 0.0)
+    assert min(bound.bound, bound.final) == math.inf
+    assert bound.energy == math.inf or part == "mean"
+    assert bound.l1 == math.inf or part not in ("residual", "remainder")
+
+
 def in_pieces(start, stop, residual, flux, growth, remainder=0.0, mean=0.0):
     """A slab of which the norms are known on equal pieces, and the remainder as a whole."""
     zero = np.zeros_like(residual)

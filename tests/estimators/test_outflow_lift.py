@@ -187,6 +187,9 @@ def test_minkowski_adds_roots():
     arrays = rng.uniform(size=(3, 7))
     assert minkowski(arrays).sum() == pytest.approx(np.sqrt(arrays.sum(axis=1)).sum() ** 2)
     np.testing.assert_array_equal(minkowski([np.zeros(7), arrays[0]]), arrays[0])
+    for tiny, large in ((5e-324, 1.0), (1e-310, 1e300), (1.0, 1e-320)):
+        found = minkowski([np.full(3, tiny), np.full(3, large)])
+        assert found.sum() == pytest.approx(3.0 * max(tiny, large), rel=1e-12)
 
 
 def test_other_problems_are_refused():

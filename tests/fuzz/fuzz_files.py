@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from fuzz_entry import Entry
-from fuzz_solving import estimate, problem, solution, solutions
+from fuzz_solving import estimate, problem, solution, solutions, stationary
 from fuzz_strategies import choice, made, mesh
 from hypothesis import strategies as st
 
@@ -23,6 +23,18 @@ vtu = choice(FOLDER / "a.vtu", str(FOLDER / "b.vtu"))
 def saved():
     path = FOLDER / "saved.npz"
     io.save_solution(solution("torus"), path)
+    return path
+
+
+@cache
+def solved_stationary():
+    return stfem.solve_stationary(stationary(), cells=3, degree=1)
+
+
+@cache
+def saved_stationary():
+    path = FOLDER / "stationary.npz"
+    io.save_stationary(solved_stationary(), path)
     return path
 
 
@@ -63,6 +75,14 @@ TABLE = {
             "stepper": st.none(),
         },
         oracle=same_solution,
+    ),
+    "io.save_stationary": Entry(
+        io.save_stationary, {"solution": made(lambda: solved_stationary()), "path": npz}
+    ),
+    "io.load_stationary": Entry(
+        io.load_stationary,
+        {"path": made(lambda: saved_stationary())},
+        {"problem": st.none(), "flux": choice(None, fluxes.flux_rusanov), "penalty": st.none()},
     ),
     "io.load_estimate": Entry(io.load_estimate, {"path": made(saved_estimate)}),
     "io.write_vtk": Entry(
@@ -215,9 +235,11 @@ LEFT_OUT = {
     **dict.fromkeys(
         (
             *("Certificate", "Estimate", "Solution", "StabilityFactor", "StationarySolution"),
+            *("StationaryCertificate", "adaptivity.StationaryAttempt", "adaptivity.StationarySearch"),
+            "adaptivity.StationaryToleranceCertificate",
             *("ToleranceCertificate", "adaptivity.Attempt", "adaptivity.Search", "adaptivity.MeshChange"),
             *("adaptivity.AdaptedDomain", "data.Projection", "data.RowProjection", "data.Separated"),
-            *("data.Interval", "equations.CellStates", "equations.GrowthForm", "equations.Stability"),
+            *("equations.CellStates", "equations.GrowthForm", "equations.Stability"),
             *("estimators.BoundState", "io.SkfemField", "io.OrthonormalElement", "io.Shape"),
             *("meshes.CellMap", "meshes.Facets", "meshes.ReferenceCell", "meshes.UnstructuredMesh"),
             *("reconstruction.NodeReconstruction", "reconstruction.ReconstructedSlab"),
@@ -245,7 +267,10 @@ LEFT_OUT = {
             *("reconstruction.reconstructed_slabs", "reconstruction.reconstructor"),
             *("residual.ResidualSplit", "semidiscretization.Diffusion", "semidiscretization.Factorisation"),
             *("semidiscretization.steady_state", "semidiscretization.checked_solver"),
-            *("estimators.stationary_estimate", "timestepping.node_at"),
+            *("estimators.stationary_estimate", "timestepping.node_at", "timestepping.ControlledSteps"),
+            *("timestepping.repeat", "timestepping.temporal_defect", "timestepping.times_of"),
+            *("timestepping.diagnosed", "timestepping.require_admissible"),
+            *("reconstruction.corrected_start", "reconstruction.defect_norm"),
             *("testing.continuity_defect", "testing.flux_continuity_defect", "testing.scheme_flux_defect"),
             "testing.time_continuity_defect",
         ),
@@ -253,7 +278,14 @@ LEFT_OUT = {
     ),
     **dict.fromkeys(
         (
-            *("NonFiniteError", "SolveError", "ToleranceError", "UnfinishedSolveWarning"),
+            *("CflError", "DataError", "InadmissibleStateError", "InterruptedRunError", "SolverError"),
+            *(
+                "timestepping.StepSizeError",
+                "NonFiniteError",
+                "SolveError",
+                "ToleranceError",
+                "UnfinishedSolveWarning",
+            ),
             *("UnsupportedDomainError", "studies.StudyError"),
         ),
         _ERROR,

@@ -41,7 +41,12 @@ def valid_problem(given, found):
     """Data of an accepted problem are finite and do not change from call to call."""
     x = found.domain.sample(np.random.default_rng(1), 5)
     for datum in (*getattr(found, "initial", ()), *found.source):
-        values = datum(x, 0.0)
+        try:
+            values = datum(x, 0.0)
+        except ValueError as error:  # of functions, told when they are called
+            if "expected finite values" in str(error):
+                continue
+            raise
         assert values.shape == (5,)
         assert values.dtype == np.float64
         assert np.isfinite(values).all()
@@ -82,6 +87,7 @@ _OPTIONS = {
     "reaction": unit,
     "angle": st.floats(0.1, 1.3),
     "upstream": unit,
+    "radius": st.floats(0.1, 0.4),
 }
 
 

@@ -20,7 +20,7 @@ PATIENCE = 30.0
 #: Everything that may come back instead of a result.
 PROMISED = (
     *(ValueError, TypeError, OSError, UserError, StudyError, stfem.UnsupportedDomainError),
-    *(stfem.NonFiniteError, stfem.SolveError, stfem.ToleranceError),
+    *(stfem.SolverError, stfem.NonFiniteError, stfem.SolveError, stfem.ToleranceError),
 )
 #: Subclasses of these that say nothing to a user.
 RAW = (np.linalg.LinAlgError, np.exceptions.AxisError, UnicodeError)

@@ -150,6 +150,19 @@ def split_options():
 
 
 TABLE = {
+    "timestepping.StepControl": Entry(
+        timestepping.StepControl,
+        {"tol": choice(1e-3, 1, np.float32(0.1))},
+        {"safety": choice(0.8), "growth": choice(2.0, 3), "shrink": choice(0.2), "smallest": choice(1e-8)},
+        may_refuse=True,
+    ),
+    "adaptivity.sharp_estimator": Entry(adaptivity.sharp_estimator, {"problem": made(stationary)}),
+    "adaptivity.certify_on_meshes": Entry(
+        adaptivity.certify_on_meshes,
+        {"problem": made(stationary), "tol": choice(0.1, 1), "degree": choice(1), "cells": choice(2, (4,))},
+        {"norm": choice("l2", "energy"), "max_dofs": choice(500), "max_seconds": choice(5.0)},
+        may_refuse=True,
+    ),
     "solve": Entry(
         stfem.solve,
         {"problem": problems, **grids},

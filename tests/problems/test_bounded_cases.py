@@ -144,6 +144,9 @@ def test_small_diffusion_moves_the_pulse_only():
     x = np.linspace(0.0, 0.99, 50)[None]
     still, moved_little = (problems.leaving_pulse(1, eps).exact(x, 0.4) for eps in (0.0, 1e-6))
     assert moved_little == pytest.approx(still, abs=1e-4)
+    outlet = np.linspace(0.0, 1.0, 50)[None]
+    hardly, not_at_all = (problems.leaving_pulse(1, eps).exact(outlet, 0.4) for eps in (5e-324, 0.0))
+    np.testing.assert_array_equal(hardly, not_at_all)
 
 
 def test_mass_of_the_closed_box_is_constant():

@@ -8,7 +8,7 @@ from test_nodal import CASES, Brute, burgers, slab_of, smooth_nodes
 
 from stfem.data import polynomial_range
 from stfem.meshes.grid import TensorGrid
-from stfem.residual.dissipation import exponents
+from stfem.residual.dissipation import definite, exponents
 from stfem.residual.growth_form import SHARES, GrowthDissipation
 from stfem.spaces.legendre import gauss, legendre_values
 
@@ -177,3 +177,16 @@ def test_rates_are_left_out_where_they_gain_nothing():
     for name in ("linear", "linear 2D, degenerate matrix"):
         *_, split = slab_of(CASES[name], smooth_nodes, degree=3)
         assert split._dissipative is None
+
+
+def test_a_rank_one_diffusion_is_not_definite():
+    """Round-off leaves a positive eigenvalue; and what is too small for a reciprocal is of no use."""
+    vector = np.array([0.1, 0.7])
+    rank_one = np.outer(vector, vector)
+    assert not any(
+        definite(scale * rank_one, 1.0) for scale in np.random.default_rng(0).uniform(0.1, 9.0, 50)
+    )
+    assert definite(rank_one + 1e-9 * np.eye(2), 1.0)
+    assert definite(np.diag([1.0, 1e-30]), 1.0)
+    assert not definite(np.diag([5e-324]), 1.0)
+    assert not definite(np.diag([1e-140]), 1e30)

@@ -94,3 +94,15 @@ def test_wrong_solutions_of_a_package_are_errors(system, packages):
     sys.modules["pypardiso"].PyPardisoSolver.solve = lambda self, matrix, rhs: 0.5 * rhs
     with pytest.raises(SolveError):
         factors.solve(rhs)
+
+
+@pytest.mark.parametrize("unit", [1e-210, 1e-305, 1e-312])
+@pytest.mark.parametrize("kind", [float, complex])
+def test_denormal_right_hand_sides(unit, kind):
+    """A complex quotient by a denormal number is no number."""
+    matrix = (np.eye(3) * (2.0 + (1.0j if kind is complex else 0.0)) + 0.25).astype(kind)
+    rhs = np.array([1.0, -2.0, 0.5]).astype(kind)
+    found = Factorisation(matrix).solve(unit * rhs)
+    expected = np.linalg.solve(matrix, rhs)
+    np.testing.assert_allclose(found.real / unit, expected.real, atol=1e-10)
+    np.testing.assert_allclose(found.imag / unit, expected.imag, atol=1e-10)

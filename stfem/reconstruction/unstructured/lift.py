@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,6 +25,8 @@ __all__ = ["OutflowLift", "minkowski"]
 
 #: Distance up to which a coordinate lies on a side, relative to the size of the box.
 _ON_SIDE = 1e-10
+#: Least ratio of roots of local squares that are added, and the reciprocal of the largest one.
+_EXTREME = 1e-150
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,13 +218,14 @@ class OutflowLift:
 def minkowski(squares: Sequence[Array] | Array) -> Array:
     """Local squares whose sum is (√Σ_K a_K + √Σ_K b_K + …)², from arrays a, b, … of local squares.
 
-    a(1 + r) + b(1 + 1/r) with r² = Σb/Σa, one after the other.
+    a(1 + r) + b(1 + 1/r) with r² = Σb/Σa, one after the other; with any r > 0 that is an upper bound, so that
+    r can stay where it has a reciprocal.
     """
     total = np.asarray(squares[0])
     for more in squares[1:]:
         first, second = float(total.sum()), float(more.sum())
         if first > 0.0 and second > 0.0:
-            ratio = float(np.sqrt(second / first))
+            ratio = min(max(math.sqrt(second) / math.sqrt(first), _EXTREME), 1.0 / _EXTREME)
             total = total * (1.0 + ratio) + more * (1.0 + 1.0 / ratio)
         else:
             total = total + more

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from inspect import signature
 from typing import Protocol, runtime_checkable
 
-from stfem.arguments import checked_instance, checked_number, checked_whole
+from stfem.checks import checked_instance, checked_number, checked_whole
 from stfem.meshes.facets import Index
 from stfem.reconstruction.unstructured.given import boundary_values
 from stfem.reconstruction.unstructured.natural import NaturalConditions

@@ -40,9 +40,12 @@ class FixedIterations:
         """All unknowns, ``given`` at the fixed ones."""
         result = start.copy()
         result[self._fixed] = given
-        x = result[self._free]
-        left = load[self._free] - self._coupling @ given - self._matrix @ x
-        scaled = self._inverse * left
+        left = load[self._free] - self._coupling @ given - self._matrix @ result[self._free]
+        unit = float(np.abs(left).max(initial=0.0))
+        if unit == 0.0:
+            return result
+        left = left / unit  # whose squares stay inside of the range of numbers
+        x, scaled = np.zeros_like(left), self._inverse * left
         direction, size = scaled, float(left @ scaled)
         for _ in range(self._count):
             if size == 0.0:
@@ -54,7 +57,7 @@ class FixedIterations:
             scaled = self._inverse * left
             before, size = size, float(left @ scaled)
             direction = scaled + (size / before) * direction
-        result[self._free] = x
+        result[self._free] += unit * x
         return result
 
 

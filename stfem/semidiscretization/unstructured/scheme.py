@@ -172,6 +172,12 @@ class UnstructuredSemidiscretization:
         """Eigenvalues of the DG upwind operator at `convective_rate` 1."""
         return transport_spectrum(self.mesh.reference, self.degree)
 
+    def samples(self, u: Array) -> tuple[Array, Array]:
+        """States ``(m, P, C)`` at P points of every cell, vertices included, and the points ``(d, P, C)``."""
+        points = np.hstack([self.mesh.reference.vertices, self._rule.points])
+        values = self.space.basis.values(points) @ self.space.to_reference(u)
+        return np.asarray(values), self.mesh.points(points)
+
     def convective_rate(self, u: Array) -> float:
         """Largest rate ½ Σ_F ∫_F λ / |K| of all cells at the state u (times are sampled), in 1/time."""
         steady = isinstance(self.convection, LinearConvection) and self.linear

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stfem.failures import SolverError
 from stfem.semidiscretization.unstructured.factors import factorise
 from stfem.spaces.block_sparse import BlockPattern, Number, from_vector, to_vector
 from stfem.spaces.broken import Array
@@ -21,11 +22,13 @@ _SMALL, _LARGEST = 1e-15, 1e-10
 _REFINEMENTS = 3
 #: Right-hand sides below this are scaled before they are solved for.
 _TINY = 1e-200
+#: The least number to scale by: complex quotients take the reciprocal, which denormal numbers have not.
+_WITH_RECIPROCAL = 1e-300
 #: Factorisations that are kept: one per eigenvalue of a Runge–Kutta matrix.
 _KEPT = 4
 
 
-class SolveError(ArithmeticError):
+class SolveError(SolverError):
     """A linear or nonlinear system was not solved.
 
     Attributes
@@ -41,13 +44,13 @@ class SolveError(ArithmeticError):
     ) -> None:
         where = "" if time is None else f" in step {step}, which begins at time {time:.17g}"
         super().__init__(
-            f"{what}: expected a solution, got a relative residual of {residual:.3g}{where}; a smaller time "
-            "step, cells of a smaller aspect ratio or a smaller ratio of the coefficients may help"
+            f"{what}: expected a solution, got a relative residual of {residual:.3g}{where}",
+            time=time,
+            step=step,
+            advice="a smaller time step, cells of a smaller aspect ratio or a smaller ratio of the "
+            "coefficients may help",
         )
-        self.what, self.residual, self.time, self.step = what, residual, time, step
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.what, self.residual, self.time, self.step)
+        self.what, self.residual = what, residual
 
 
 class Solves(Protocol):
@@ -96,7 +99,8 @@ class Factorisation:
         if not np.isfinite(largest):  # a run that blew up is reported by the integration
             return np.full_like(rhs, np.nan)
         if 0.0 < largest < _TINY:  # what strong diffusion has damped: residuals would underflow
-            return self.solve(rhs / largest) * largest
+            unit = max(largest, _WITH_RECIPROCAL)
+            return self.solve(rhs / unit) * unit
         x = self._factors.solve(rhs)
         for attempt in range(_REFINEMENTS + 1):
             left = rhs - self._matrix @ x

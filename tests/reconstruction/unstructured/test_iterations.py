@@ -32,6 +32,16 @@ def test_conjugate_gradients_end_at_the_solution():
     np.testing.assert_allclose(same, expected, atol=1e-13)
 
 
+@pytest.mark.parametrize("unit", [1e-156, 1e-300, 1e150])
+def test_the_unit_does_not_matter(unit):
+    """Squares of small numbers vanish: steps were quotients of zeros there."""
+    matrix, fixed = sparse.csr_array(np.diag([2.0, 3.0, 4.0, 5.0]) + 0.5), np.array([2])
+    load, given, start = np.array([1.0, -2.0, 0.5, 3.0]), np.array([0.7]), np.zeros(4)
+    expected = FixedIterations(matrix, fixed, 2).solve(load, given, start)
+    found = FixedIterations(matrix, fixed, 2).solve(unit * load, unit * given, start)
+    np.testing.assert_allclose(found / unit, expected, rtol=1e-13)
+
+
 def test_a_few_steps_are_nearly_as_sharp():
     problem = transient_wave(2, 1e-4, 0.2, moved("triangles", 12).with_defaults())
     solution = stfem.solve(problem, degree=1, history=True, dt=0.02)
