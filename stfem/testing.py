@@ -107,7 +107,10 @@ def flux_consistency_defect(flux: ConvectiveFlux, equation: Equation) -> float:
     defects = []
     for i in range(equation.dim):
         exact = equation.flux(u, x, _TIME, i)
-        defects.append(_relative(real_array(flux(equation, u, u, x, _TIME, i), "flux") - exact, exact))
+        values = real_array(flux(equation, u, u, x, _TIME, i), "flux")
+        if values.shape != exact.shape:
+            raise ValueError(f"flux: expected shape {exact.shape}, got {values.shape}")
+        defects.append(_relative(values - exact, exact))
     return max(defects)
 
 
@@ -170,7 +173,7 @@ def stepper_order(stepper: Stepper, steps: int = 16) -> float:
     To be compared with the `order` that the stepper declares. Both right-hand sides take part, and the time
     of each stage: a source frozen at the start of a step costs the order.
     """
-    checked_whole("steps", steps, 1, 10_000)
+    steps = checked_whole("steps", steps, 1, 10_000)
     if isinstance(stepper, type) or not callable(getattr(stepper, "step", None)):
         raise TypeError(f"stepper: expected one such as ExplicitRungeKutta(RK4), got {described(stepper)}")
     problem, errors = _Oscillator(), []

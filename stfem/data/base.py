@@ -225,5 +225,5 @@ class Data(ABC):
         if first > last:
             raise ValueError(f"start, stop: expected start <= stop, got {start} and {stop}")
         if len(checked_numbers("lengths", lengths, "positive numbers", 0.0)) != self.dim:
-            raise ValueError(f"lengths: expected {self.dim} numbers, got {len(lengths)}")
+            raise ValueError(f"lengths: expected {self.dim} numbers, got {described(lengths)}")
         return first, last

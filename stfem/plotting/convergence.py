@@ -77,7 +77,9 @@ def draw_convergence(
     ``like`` are the rows of all panels of a figure, which then look alike.
     """
     checked_instance("refined", refined, str, "a name")
-    others = [name for name in checked_list("varied", varied) if name != refined]
+    for name in checked_list("varied", varied):
+        checked_instance("varied", name, str, "names")
+    others = [name for name in varied if name != refined]
     family = CurveFamily(rows, others, "h", logarithmic=True, like=like, behind=refined)
     drawn = [name for name in ("bound", "error") if known(family.like, name)]
     if not drawn:

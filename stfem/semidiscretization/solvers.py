@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from stfem.checks import described
+from stfem.data.callables import takes
 from stfem.semidiscretization.unstructured import LinearSolver
 
 __all__ = ["checked_solver"]
@@ -22,7 +23,7 @@ def checked_solver(solver: object) -> LinearSolver:
     TypeError, ValueError
         For what does not make a matrix ready for solves, or solves another system.
     """
-    if not callable(solver) or not isinstance(solver, Hashable):
+    if not callable(solver) or not isinstance(solver, Hashable) or not takes(solver, "matrix"):
         raise TypeError(f"solver: expected one such as Gmres(), got {described(solver)}")
     ready = solver(sparse.csr_array(2.0 * np.eye(2)))
     if not callable(getattr(ready, "solve", None)):

@@ -70,6 +70,11 @@ line = stfem.Box(0.0, 1.0, stfem.Dirichlet(0.0))
         (lambda: semidiscretization.semidiscretize(None, 4, 1), TypeError),
         (lambda: save_solution("a", "a.npz"), TypeError),
         (lambda: plotting.bound_parts("a"), TypeError),
+        (lambda: stfem.problems.stationary_layer(reaction=1e18), ValueError),
+        (lambda: sine(1.0).sup(0.0, 1.0, (1.0, 2.0)), ValueError),
+        (lambda: timestepping.ImplicitRungeKutta(timestepping.RADAU3, solver=type), TypeError),
+        (lambda: stfem.adaptivity.sharp_estimator("a"), TypeError),
+        (lambda: stfem.io.save_stationary("a", "a.npz"), TypeError),
     ],
 )
 def test_a_clear_error_where_there_was_none(make, error):
@@ -222,6 +227,10 @@ def test_growth_on_meshes_is_one_number():
     result = stfem.certify(problem, cells=4, degree=1)
     with pytest.raises(ValueError, match=r"expected one of a problem on a Torus.*parts\['growth'\]"):
         plotting.plot_growth(result)
+
+
+def test_numbers_of_more_than_double_precision_become_plain():
+    assert stfem.estimators.plain(np.longdouble(2)) == 2.0
 
 
 def test_numbers_of_other_kinds_are_the_same_numbers():
