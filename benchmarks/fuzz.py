@@ -31,7 +31,7 @@ from fuzz_bytes import loaded, spoiled, valid_files  # noqa: E402  (after the pa
 from fuzz_entry import inputs  # noqa: E402
 from fuzz_tables import TABLE  # noqa: E402
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
-from records import RESULTS, markdown, write  # noqa: E402
+from records import RESULTS, VERSIONS, markdown, write  # noqa: E402
 
 SEED = 20261130
 #: Callables that take so much longer than others that fewer inputs are drawn.
@@ -45,7 +45,8 @@ _KINDS = ("accepted", "refused", "unclear", "wrong", "unexpected")
 def row(name: str, found: Counter[str], seconds: float, failures: list[str]) -> dict[str, Any]:
     """One line of the record."""
     counts = {kind: found[kind] for kind in _KINDS}
-    return {"callable": name, "inputs": found.total(), **counts, "seconds": seconds, "failures": failures}
+    facts = {"seconds": seconds, "version": VERSIONS["stfem"], "failures": failures}
+    return {"callable": name, "inputs": found.total(), **counts, **facts}
 
 
 def drawn(name: str, count: int) -> dict[str, Any]:
@@ -78,7 +79,11 @@ def earlier(parameters: dict[str, Any]) -> dict[str, dict[str, Any]]:
     path = RESULTS / "fuzz.json"
     record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"parameters": {}, "rows": []}
     same = all(record["parameters"].get(name) == value for name, value in parameters.items())
-    return {line["callable"]: line for line in record["rows"] if same and not line["failures"]}
+    return {
+        line["callable"]: {"version": record["versions"]["stfem"], **line}
+        for line in record["rows"]
+        if same and not line["failures"]
+    }
 
 
 def arguments(total: int, kept: Kept) -> Iterator[dict[str, Any]]:
