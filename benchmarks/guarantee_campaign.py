@@ -27,24 +27,33 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import argparse  # noqa: E402  (after the environment)
 import sys  # noqa: E402
 import time  # noqa: E402
-from collections.abc import Sequence  # noqa: E402
+from collections.abc import Callable, Sequence, Set  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import guarantee_report as report  # noqa: E402
 import records  # noqa: E402
+from guarantee_cases import TWISTS  # noqa: E402
 from guarantee_checks import CYCLE, run  # noqa: E402
 from guarantee_store import Row, Store, finished  # noqa: E402
 
 COMPLETE = range(20_000)
 QUICK = range(40)
+#: Cases to repeat besides those of a kind, or of an attack.
+CHOICES: dict[str, Callable[[Row], bool]] = {
+    "violated": lambda row: bool(row["violated"]),
+    "refused": lambda row: "refused" in row,
+    "denormal": lambda row: 0.0 < row.get("eps", 1.0) < 1e-290,
+}
 
 
-def campaign(store: Store, seeds: Sequence[int], jobs: int, again: Sequence[str] = ()) -> None:
-    """Compute what the store does not have, and once more what is of the given kinds or was violated."""
+def campaign(store: Store, seeds: Sequence[int], jobs: int, again: Set[str] = frozenset()) -> None:
+    """Compute what the store does not have, and once more what is of given kinds, attacks or `CHOICES`."""
     missing = [k for k in seeds if k not in store.rows]
     known = [store.rows[k] for k in seeds if k in store.rows]
     repeated = [
-        row["seed"] for row in known if row["kind"] in again or ("violated" in again and row["violated"])
+        row["seed"]
+        for row in known
+        if again & {row["kind"], row.get("twist"), *(name for name, fits in CHOICES.items() if fits(row))}
     ]
     started = time.perf_counter()
     for count, row in enumerate(finished(run, [*repeated, *missing], jobs), start=1):
@@ -67,16 +76,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--again",
         nargs="+",
         default=[],
-        choices=[*dict.fromkeys(CYCLE), "violated"],
+        choices=[*dict.fromkeys(CYCLE), *TWISTS, *CHOICES],
         metavar="KIND",
-        help="compute cases of these kinds once more, after a mend; or those that were violated",
+        help="kinds or attacks to compute once more, after a mend; or violated, refused, denormal",
     )
     parser.add_argument("--record", action="store_true", help="compute nothing, write what is finished")
     options = parser.parse_args(arguments)
     seeds = QUICK if options.quick else range(options.first, options.first + options.cases)
     with Store(options.folder / "guarantee_campaign.jsonl") as store:
         if not options.record:
-            campaign(store, seeds, options.jobs, options.again)
+            campaign(store, seeds, options.jobs, set(options.again))
         rows: list[Row] = [store.rows[k] for k in seeds if k in store.rows]
     text = report.text(rows)
     print(text)

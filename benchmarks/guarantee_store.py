@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -101,9 +102,11 @@ def finished(run: Callable[[int], Row], seeds: Iterable[int], jobs: int) -> Iter
 
 
 def without_text(row: Mapping[str, Any]) -> Row:
-    """A row for a record: numbers with seven digits, and without sentences."""
-    return {
-        key: float(f"{value:.7g}") if isinstance(value, float) else value
-        for key, value in row.items()
-        if key not in ("explanation", "unproved")
-    }
+    """A row for a record: numbers with seven digits, infinite ones as words, and without sentences."""
+
+    def rounded(value: Any) -> Any:
+        if not isinstance(value, float):
+            return value
+        return float(f"{value:.7g}") if math.isfinite(value) else str(value)
+
+    return {key: rounded(value) for key, value in row.items() if key not in ("explanation", "unproved")}

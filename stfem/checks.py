@@ -18,6 +18,7 @@ __all__ = [
     "checked_flag",
     "checked_instance",
     "checked_list",
+    "checked_method",
     "checked_path",
     "checked_share",
     "checked_number",
@@ -209,6 +210,12 @@ def checked_flag(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name}: expected True or False, got {described(value)}")
     return bool(value)
+
+
+def checked_method(name: str, value: object, method: str, expected: str) -> None:
+    """Raise TypeError for a class, and for an object without a method of this name."""
+    if isinstance(value, type) or not callable(getattr(value, method, None)):
+        raise TypeError(f"{name}: expected {expected}, got {described(value)}")
 
 
 def checked_instance(name: str, value: object, kind: type[T] | tuple[type[T], ...], expected: str) -> T:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
+from stfem.checks import checked_flag
 from stfem.failures import InterruptedRunError, SolverError
 from stfem.solution import Solution
-from stfem.timestepping import Node, NonFiniteError, diagnosed
+from stfem.timestepping import ControlledSteps, Integration, Node, NonFiniteError, diagnosed
 
-__all__ = ["Interruption", "Recorder", "failed", "until"]
+__all__ = ["Interruption", "Recorder", "Run", "failed", "until", "with_steps"]
+
+#: The nodes of a run that is computed for the first time.
+Run = Integration | ControlledSteps
 
 
 class Interruption:
@@ -61,6 +66,15 @@ class Recorder:
 
     An estimator sees a run that ends early: what it says holds up to the last node.
 
+    Parameters
+    ----------
+    run
+        Computes them.
+    progress
+        Whether a progress bar is shown.
+    interruption
+        Whether the run is to end.
+
     Attributes
     ----------
     last, count
@@ -71,21 +85,35 @@ class Recorder:
         Why there are no more.
     """
 
-    def __init__(self, nodes: Iterator[Node], interruption: Interruption) -> None:
-        self._nodes, self._interruption = nodes, interruption
+    def __init__(self, run: Run, progress: bool, interruption: Interruption) -> None:
+        self._run, self._interruption = run, interruption
+        self._progress = checked_flag("progress", progress)
         self.last: Node | None = None
         self.count = 0
         self.seconds = 0.0
         self.failure: SolverError | InterruptedRunError | None = None
 
+    def past(self) -> dict[str, Any]:
+        """What is to be known besides the last node, to go on after it."""
+        return {"nodes": self._run.past(), "seconds": self.seconds}
+
+    def go_on(self, past: Mapping[str, Any], node: Node) -> None:
+        """Pass on the nodes that follow on one of an earlier session."""
+        self._run.go_on(past["nodes"], node)
+        self.last, self.count, self.seconds = node, self._run.step + 1, past["seconds"]
+
     def __iter__(self) -> Iterator[Node]:
+        nodes = iter(self._run)
+        if self._progress:  # how many steps a control will take is not known before
+            total = self._run.steps + 1 if isinstance(self._run, Integration) else None
+            nodes = iter(tqdm(nodes, total=total, initial=self.count, unit="node", leave=False))
         while True:
             if self.last is not None and self._interruption.asked:
                 self.failure = InterruptedRunError(self.last.time)
                 return
             started = time.perf_counter()
             try:
-                node = next(self._nodes, None)
+                node = next(nodes, None)
             except SolverError as error:
                 self.failure = error
                 return
@@ -128,6 +156,11 @@ def failed(
         error.__cause__ = None if error is failure else failure
     error.solution, error.certificate = until(solution, last), certificate
     return error
+
+
+def with_steps(solution: Solution, run: Run) -> Solution:
+    """The solution with the steps that a control has chosen so far."""
+    return replace(solution, sizes=np.array(run.sizes)) if isinstance(run, ControlledSteps) else solution
 
 
 def until(solution: Solution, node: Node | None) -> Solution | None:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
 from threading import RLock
 from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from tqdm import tqdm
 
 from stfem.arguments import check_methods, check_objects, check_positive, named
+from stfem.certificates import Certificate, certified, together
+from stfem.checkpoints import EVERY, Checkpoint
 from stfem.checks import checked_flag
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
-from stfem.failures import SolverError
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus
 from stfem.problems.domain import torus_of
 from stfem.reconstruction import Reconstruction, corrected_start, defect_norm
-from stfem.running import Interruption, Recorder, failed, until
+from stfem.running import Interruption, Recorder, Run, failed, with_steps
 from stfem.semidiscretization import AnySemidiscretization, EquationProjection, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
@@ -36,6 +37,8 @@ from stfem.timestepping import (
     integrate,
     require_admissible,
 )
+
+__all__ = ["DEFAULT_CFL", "Certificate", "Estimator", "certify", "chosen_estimator", "estimate", "solve"]
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
@@ -69,6 +72,8 @@ def solve(
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
     history: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float = EVERY,
 ) -> Solution:
     """Solve a problem with the discontinuous Galerkin method of lines (T1.2).
 
@@ -99,6 +104,9 @@ def solve(
         Show a progress bar.
     history
         Keep all time nodes in memory (otherwise only the last; an estimate then repeats the time stepping).
+    checkpoint, every
+        File for the last node, or with ``history`` for all of them, written each time that so many seconds
+        have passed. With that file the same call goes on from it, to the same solution bit for bit.
 
     Returns
     -------
@@ -116,18 +124,30 @@ def solve(
         no step meets the tolerance of ``step_control``.
     InterruptedRunError
         For a first Ctrl-C, after the step the run is in; a second one interrupts at once.
+    OSError
+        For a checkpoint that cannot be written; one of another run is a ValueError.
     """
     checked_flag("history", history)
     solution = _prepare(
         problem, cells, degree, dt, cfl, stepper, step_control, flux, penalty, initial_correction
     )
     run = _run(solution, step_control, initial_correction)
-    with Interruption() as interruption:
-        recorder = Recorder(_shown(run, solution, progress), interruption)
-        kept = deque(recorder, maxlen=None if history else 1)
-    solution = _with_steps(solution, run)
-    if recorder.failure is not None:
-        raise failed(recorder.failure, solution, recorder.last)
+    call, control = "solve with history" if history else "solve", (step_control, initial_correction)
+    with (
+        nullcontext()
+        if checkpoint is None
+        else Checkpoint(checkpoint, every, call, solution, control=step_control and control)
+    ) as place:
+        with Interruption() as interruption:
+            recorder = Recorder(run, progress, interruption)
+            kept: Sequence[Node] = (
+                deque(recorder, maxlen=None if history else 1)
+                if place is None
+                else place.nodes(recorder, history)
+            )
+        solution = with_steps(solution, run)
+        if recorder.failure is not None:
+            raise failed(recorder.failure, solution, recorder.last)
     return replace(solution, values=kept[-1].values, stored=tuple(kept) if history else None)
 
 
@@ -167,24 +187,6 @@ def estimate(solution: Solution | StationarySolution, estimator: Estimator | Non
     return replace(result, facts={**result.facts, **solution.facts})
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Certificate(Estimate):
-    """An estimate together with the solution it is about.
-
-    Attributes
-    ----------
-    solution
-        The numerical solution; all other attributes are those of `Estimate`.
-    """
-
-    solution: Solution
-
-    @property
-    def estimate(self) -> Estimate:
-        """The estimate alone."""
-        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
-
-
 @deterministic
 def certify(
     problem: Problem,
@@ -200,6 +202,8 @@ def certify(
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float = EVERY,
 ) -> Certificate:
     """Solve and estimate in one streaming pass: memory does not grow with the number of steps.
 
@@ -221,47 +225,15 @@ def certify(
     correction = rule if initial_correction is True and rule is not None else initial_correction
     solution = _prepare(problem, cells, degree, dt, cfl, stepper, step_control, flux, penalty, correction)
     run = _run(solution, step_control, correction)
-    started = time.perf_counter()
-    with Interruption() as interruption:
-        recorder = Recorder(_shown(run, solution, progress), interruption)
-        try:
-            result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
-        except SolverError as error:  # of the estimate: the residual overflows before the solution
-            recorder.failure, result, last = error, error.estimate, error.node
-        except ValueError:
-            if recorder.failure is None or recorder.count > 1:
-                raise
-            raise failed(recorder.failure, _with_steps(solution, run), recorder.last) from None
-        else:
-            last = recorder.last
-    solution = _with_steps(solution, run)
-    if result is not None and isinstance(run, ControlledSteps):
-        result = replace(result, facts={**result.facts, "rejected_steps": run.rejected})
-    if recorder.failure is None:
-        return _certificate(result, solution, last, recorder, started)
-    ended = until(solution, last)
-    certificate = None
-    if result is not None and ended is not None:
-        certificate = _certificate(result, ended, last, recorder, started)
-    raise failed(recorder.failure, solution, recorder.last, certificate)
-
-
-def _certificate(
-    result: Estimate, solution: Solution, last: Node, recorder: Recorder, started: float
-) -> Certificate:
-    """Estimate and solution together, up to a node, with the times that both took."""
-    solution = replace(solution, values=last.values)
-    facts = {
-        **result.facts,
-        **solution.facts,
-        "seconds_solve": recorder.seconds,
-        "seconds_estimate": time.perf_counter()
-        - started
-        - recorder.seconds
-        - result.facts.get("seconds_true_error", 0.0),
-    }
-    own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)} | {"facts": facts}
-    return Certificate(**own, solution=solution)
+    if checkpoint is None:
+        return certified(run, solution, chosen, progress, None)
+    control = step_control and (step_control, correction)
+    with Checkpoint(checkpoint, every, "certify", solution, chosen, control) as place:
+        if place.result is not None:
+            return together(*place.result)
+        certificate = certified(run, solution, chosen, progress, place)
+        place.keep(certificate, certificate.solution)
+        return certificate
 
 
 # squares of values that are too large overflow; the run that follows ends with an error of its own
@@ -324,9 +296,7 @@ def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
     return given
 
 
-def _run(
-    solution: Solution, control: StepControl | None, correction: object
-) -> ControlledSteps | Iterator[Node]:
+def _run(solution: Solution, control: StepControl | None, correction: object) -> Run:
     """The nodes of a run that is computed for the first time."""
     semi, stepper = solution.semidiscretization, solution.stepper
     start, stop, dt = solution.initial, solution.problem.final_time, solution.dt
@@ -334,15 +304,3 @@ def _run(
         return integrate(semi, stepper, start, stop, dt)
     norm = defect_norm(semi, correction, getattr(stepper, "implicit", False))
     return ControlledSteps(semi, stepper, start, stop, control, norm, dt)
-
-
-def _shown(run: Iterable[Node], solution: Solution, progress: bool) -> Iterator[Node]:
-    """The same, with a progress bar if wanted; how many steps a control will take is not known before."""
-    checked_flag("progress", progress)
-    total = None if isinstance(run, ControlledSteps) else solution.steps + 1
-    return iter(tqdm(run, total=total, unit="node", leave=False) if progress else run)
-
-
-def _with_steps(solution: Solution, run: object) -> Solution:
-    """The solution with the steps that a control has chosen so far."""
-    return replace(solution, sizes=np.array(run.sizes)) if isinstance(run, ControlledSteps) else solution

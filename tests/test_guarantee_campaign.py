@@ -86,7 +86,7 @@ def test_cases_of_a_kind_are_computed_again_on_demand(campaign, modules, tmp_pat
             return {"seed": seed, "kind": "gas", "violated": []}
 
         monkeypatch.setattr(campaign, "run", found)
-        campaign.campaign(store, range(5), 1, ["decay", "violated"])
+        campaign.campaign(store, range(5), 1, {"decay", "violated"})
     assert repeated == [0, 1, 3, 4]
 
 
@@ -220,9 +220,10 @@ def test_report(modules, quick):
         "bound_energy": 0,
         "bound_l1": 0,
     }
-    edges = [{"bound": 0.5}, {"bound": 1.0}, {"bound": 2.0}, {"bound": np.inf}]
+    edges = [{"bound": value, "size": 1.0} for value in (0.5, 1.0, 2.0, np.inf)]
+    edges.append({"bound": 3.0, "size": 1e-160})
     placed = {line["effectivity"]: line["bound"] for line in report.histogram(edges) if line["bound"]}
-    assert placed == {"below 1": 1, "1 – 1.01": 1, "2 – 5": 1, "1e+06 and more": 1}
+    assert placed == {"below 1": 1, "1 – 1.01": 1, "2 – 5": 1, "infinite": 1, "squares vanish": 1}
     worst = report.worst(rows)
     assert [float(line["effectivity"]) for line in worst] == sorted(
         (float(line["effectivity"]) for line in worst), reverse=True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, overload
 
 from stfem import solving
@@ -12,6 +13,7 @@ from stfem.adaptivity.marking import Marking
 from stfem.adaptivity.stationary_arguments import certify_without_time
 from stfem.adaptivity.stationary_search import StationaryAttempt, StationaryToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
+from stfem.checkpoints import EVERY
 from stfem.checks import checked_flag, checked_number, described, positive_number
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Domain, Problem, StationaryProblem, UnsupportedDomainError
@@ -58,6 +60,8 @@ def certify(
     penalty: InteriorPenalty | None = ...,
     initial_correction: bool | Reconstruction | EquationProjection = ...,
     progress: bool = ...,
+    checkpoint: str | Path | None = ...,
+    every: float | None = ...,
 ) -> Certificate: ...
 
 
@@ -117,6 +121,8 @@ def certify(
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float | None = None,
 ) -> Certificate | StationaryCertificate:
     """Solve and estimate, on a given grid or so that the bound is at most a tolerance.
 
@@ -146,6 +152,10 @@ def certify(
         Called after every run with its `Attempt`; the search ends where it returns True.
     unproved
         Whether bounds that are not `Estimate.guaranteed` do as well; by default they do not.
+    checkpoint, every
+        File that the state of a run goes to, each time that so many seconds of wall time have passed, 60 by
+        default. With that file the same call goes on from it, to the same certificate bit for bit; once the
+        run is done, it returns at once.
     marking, solver
         Of problems without time: which cells are refined, and for linear systems as in `solve_stationary`.
 
@@ -165,7 +175,10 @@ def certify(
     ValueError, TypeError, NonFiniteError
         As `solve`; for both a grid and a tolerance, and for neither. A run that blows up during a search is
         followed by a finer one.
+    OSError
+        For a checkpoint that cannot be written; one that belongs to another run is a ValueError.
     """
+    keeping = {"checkpoint": checkpoint, "every": every}
     limits = {
         "norm": norm,
         "max_dofs": max_dofs,
@@ -177,7 +190,7 @@ def certify(
         return certify_without_time(
             problem,
             tol,
-            {"dt": dt, "cfl": cfl, "step_control": step_control, "stepper": stepper},
+            {"dt": dt, "cfl": cfl, "step_control": step_control, "stepper": stepper, **keeping},
             degree=degree,
             cells=cells,
             estimator=estimator,
@@ -208,9 +221,11 @@ def certify(
             step_control=step_control,
             estimator=estimator,
             progress=progress,
+            checkpoint=checkpoint,
+            every=EVERY if every is None else every,
             **scheme,
         )
-    _check_alone(grid, "tol", "cells and degree")
+    _check_alone(grid | keeping, "tol", "cells and degree")
     chosen = "l2" if norm is None else norm
     _check_search(problem, chosen, callback)
     return certify_within(

@@ -68,13 +68,20 @@ def contributions(parts: Mapping[str, float], history: Mapping[str, Array], fact
 def shares(estimate: Estimate, final: bool = False) -> dict[str, float]:
     """Shares of `NAMES` in the largest bound over time, or in that at T; they sum to 1, or are empty for 0.
 
-    All of an infinite bound is growth.
+    All of an infinite bound is what is infinite, growth first.
     """
     if not np.isfinite(estimate.bound_final if final else estimate.bound):
-        return {name: float(name == "growth") for name in NAMES}
+        whole = _infinite(estimate.parts)
+        return {name: float(name == whole) for name in NAMES}
     sizes = _in_time(estimate, final) if len(estimate.history) else _without_time(estimate)
     total = sum(sizes.values())
     return {name: sizes.get(name, 0.0) / total for name in NAMES} if total > 0.0 else {}
+
+
+def _infinite(parts: Mapping[str, float]) -> str:
+    """The part that makes a bound infinite."""
+    named = {"growth": "growth", "initial": "initial", "hyperbolic": "space", "parabolic": "dual"}
+    return next((name for part, name in named.items() if not np.isfinite(parts.get(part, 0.0))), "growth")
 
 
 def _in_time(estimate: Estimate, final: bool) -> dict[str, float]:

@@ -12,7 +12,8 @@ from stfem.data import Slab
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
 from stfem.estimators.mesh_errors import MeshErrors
-from stfem.estimators.unstructured import MeshEstimator, poincare_rate
+from stfem.estimators.mesh_pass import poincare_rate
+from stfem.estimators.unstructured import MeshEstimator
 from stfem.meshes.quadrature import Array
 from stfem.problems import StationaryProblem
 from stfem.reconstruction.unstructured import MeshReconstruction, MeshRule, MeshSlab, OutflowLift

@@ -10,7 +10,7 @@ import numpy as np
 from stfem.residual import SlabNorms
 
 if TYPE_CHECKING:
-    from stfem.estimators.unstructured import MeshPass
+    from stfem.estimators.mesh_pass import MeshPass
 
 __all__ = ["cheapest", "switch"]
 
@@ -59,7 +59,8 @@ def _try(one: MeshPass, other: MeshPass) -> None:
         one.missed = max(one.missed, other.missed)
         one.residual.missed_sup += other.residual.missed_sup
         one.residual.missed_flux_sq += other.residual.missed_flux_sq
-        one.switched = [*other.switched, other]
+        one.switched = tuple(dict.fromkeys((*other.switched, other)))
+        one.switches = other.switches + 1
 
 
 def _distance(one: MeshPass, other: MeshPass) -> float:

@@ -1,6 +1,7 @@
 """Files: solutions and estimates to be read again, for programs that draw them, and for scikit-fem."""
 
 from stfem.io.cells import HEXAHEDRON, LINE, QUADRILATERAL, TETRAHEDRON, TRIANGLE, Cells, Shape
+from stfem.io.checkpoint import CheckpointWarning
 from stfem.io.levels import RecordedLevels
 from stfem.io.saving import load_estimate, load_solution, save_estimate, save_solution
 from stfem.io.saving_stationary import load_stationary, save_stationary
@@ -19,6 +20,7 @@ __all__ = [
     "write_vtk",
     "write_vtk_series",
     "Cells",
+    "CheckpointWarning",
     "Shape",
     "LINE",
     "TRIANGLE",

@@ -23,13 +23,13 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from stfem.checks import checked_path
 
-__all__ = ["FORMAT_VERSION", "read", "write", "written_at_once"]
+__all__ = ["FORMAT_VERSION", "UnreadableFileError", "dump", "read", "write", "written_at_once"]
 
 #: Raised by one whenever older versions of this module could not read what is written.
 FORMAT_VERSION = 1
@@ -41,6 +41,10 @@ _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
     *(EOFError, LookupError, RuntimeError, TypeError, ValueError),
 )
+
+
+class UnreadableFileError(ValueError):
+    """A file is damaged, or none of stfem."""
 
 
 def write(path: str | Path, kind: str, content: Mapping[str, Any]) -> Path:
@@ -74,12 +78,17 @@ def write(path: str | Path, kind: str, content: Mapping[str, Any]) -> Path:
     target = checked_path("path", path)
     if target.suffix != SUFFIX:
         raise ValueError(f"path: expected a file name that ends in {SUFFIX}, got {str(path)!r}")
+    with written_at_once(target) as unfinished, unfinished.open("wb") as stream:
+        dump(stream, kind, content)
+    return target
+
+
+def dump(stream: IO[bytes], kind: str, content: Mapping[str, Any]) -> None:
+    """Write to an open file what `write` writes."""
     arrays: dict[str, Any] = {}
     text = {"version": FORMAT_VERSION, "kind": kind, "content": _encoded(content, arrays)}
     arrays[_TEXT] = np.array(json.dumps(text, ensure_ascii=False, allow_nan=False))
-    with written_at_once(target) as unfinished:
-        np.savez(unfinished, **arrays)
-    return target
+    np.savez(stream, **arrays)
 
 
 def read(path: str | Path, kind: str) -> dict[str, Any]:
@@ -87,9 +96,11 @@ def read(path: str | Path, kind: str) -> dict[str, Any]:
 
     Raises
     ------
+    UnreadableFileError
+        A ValueError, for a file of something else, and for one that is damaged (every part of the archive has
+        a checksum).
     ValueError
-        For a file of something else or of another kind, for a newer version of the format, and for a file
-        that is damaged (every part of the archive has a checksum).
+        For a file of another kind, and for a newer version of the format.
     OSError
         Where the file cannot be read.
     """
@@ -97,7 +108,7 @@ def read(path: str | Path, kind: str) -> dict[str, Any]:
         start = stream.read(4)
         stream.seek(0)
         if start != b"PK\x03\x04":
-            raise ValueError(f"{path}: expected a file that stfem has saved, got something else")
+            raise UnreadableFileError(f"{path}: expected a file that stfem has saved, got something else")
         try:
             _refuse_sizes(stream)
             with np.load(stream, allow_pickle=False) as archive:
@@ -112,8 +123,10 @@ def read(path: str | Path, kind: str) -> dict[str, Any]:
         except (*_BROKEN, OSError) as error:
             if isinstance(error, OSError) and error.errno != errno.EINVAL:
                 raise  # the disk; an invalid argument is a place before the start, named by the file itself
-            raise ValueError(f"{path}: expected a whole file, got a damaged one ({error})") from error
-    raise ValueError(f"{path}: {misfit}")
+            raise UnreadableFileError(
+                f"{path}: expected a whole file, got a damaged one ({error})"
+            ) from error
+    raise (UnreadableFileError if text is None else ValueError)(f"{path}: {misfit}")
 
 
 def _refuse_sizes(stream: Any) -> None:

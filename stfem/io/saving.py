@@ -28,6 +28,7 @@ from stfem.timestepping import Node, Stepper, times_of
 __all__ = [
     "check_entries",
     "chosen_part",
+    "describe_scheme",
     "load_estimate",
     "load_solution",
     "save_estimate",
@@ -46,9 +47,21 @@ _LATER = {"sizes"}
 def save_solution(solution: Solution, path: str | Path) -> Path:
     """Write a solution, how it was computed, and its history if it is stored; see `Solution.save`."""
     checked_instance("solution", solution, Solution, "a Solution")
+    content = {
+        **describe_scheme(solution),
+        "initial": solution.initial,
+        "values": solution.values,
+        "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
+        "sizes": solution.sizes,
+    }
+    return container.write(path, "solution", content)
+
+
+def describe_scheme(solution: Solution) -> dict[str, Any]:
+    """Problem, grid, fluxes and time stepping of a solution."""
     semi, problem, cells = solution.semidiscretization, solution.problem, _cells(solution)
     penalty = semi.penalty if isinstance(semi, Semidiscretization) else semi.diffusion.penalty
-    content = {
+    return {
         "problem": describe_problem(problem),
         "cells": cells,
         "degree": semi.degree,
@@ -56,12 +69,7 @@ def save_solution(solution: Solution, path: str | Path) -> Path:
         "penalty": describe_penalty(penalty, problem, cells, semi.degree),
         "stepper": describe_stepper(solution.stepper),
         "dt": solution.dt,
-        "initial": solution.initial,
-        "values": solution.values,
-        "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
-        "sizes": solution.sizes,
     }
-    return container.write(path, "solution", content)
 
 
 def load_solution(

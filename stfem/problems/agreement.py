@@ -20,6 +20,8 @@ __all__ = ["check_boundary", "check_initial"]
 
 #: Differences that count, relative to the largest value: of values, and of fluxes (of numerical gradients).
 _TOLERANCE, _FLUX_TOLERANCE = 1e-8, 1e-5
+#: and never those of denormal numbers, which have few digits.
+_LEAST = np.finfo(np.float64).tiny
 #: Share of the points at which data may differ: at and near jumps.
 _SHARE = 0.25
 #: Facets that are looked at per boundary, order of their points, and fractions of the final time.
@@ -134,7 +136,7 @@ def _check(part: _Boundary, exact: Callable[..., Array], inside: Array, t: float
 
 
 def _refuse(part: _Boundary, difference: Array, tolerance: float, t: float, what: str) -> None:
-    where = _differing(difference, tolerance)
+    where = _differing(difference, tolerance + _LEAST)
     if where is not None:
         raise ValueError(
             f"exact: expected the {what} of {type(part.condition).__name__} at boundary {part.name!r}, "

@@ -14,7 +14,7 @@ from stfem.reconstruction.node import (
     RowReconstruction,
 )
 from stfem.reconstruction.siac import BoundSiac, Siac
-from stfem.reconstruction.slab import ReconstructedSlab, combine, reconstructed_slabs
+from stfem.reconstruction.slab import ReconstructedSlab, Stencils, combine, reconstructed_slabs, slab_of
 from stfem.reconstruction.start import corrected_start
 from stfem.reconstruction.transfer import prolong, restrict
 from stfem.reconstruction.unstructured import Averaging, TwoStage, TwoStageMixed, VertexPatches
@@ -32,6 +32,7 @@ __all__ = [
     "RowReconstruction",
     "Siac",
     "SiacFilteredGradient",
+    "Stencils",
     "TwoStage",
     "TwoStageMixed",
     "VertexPatches",
@@ -46,4 +47,5 @@ __all__ = [
     "reconstructed_slabs",
     "reconstructor",
     "restrict",
+    "slab_of",
 ]

@@ -64,8 +64,9 @@ def boundary_growth(mesh: UnstructuredMesh, diffusion: Array, excess: Array, fre
     fields, divergences = _tables(space, mesh.reference.vertices)
     field = np.einsum("iqnc,nc->iqc", fields, coefficients[0])
     divergence = np.einsum("qnc,nc->qc", divergences, coefficients[0]).max()
-    inverse = np.moveaxis(np.linalg.inv(np.moveaxis(diffusion, -1, 0)), 0, -1)
-    steepest = np.einsum("iqc,ijc,jqc->qc", field, inverse, field, optimize=True).max()
+    largest = float(np.abs(diffusion).max())  # denormal numbers have no reciprocal
+    inverse = np.moveaxis(np.linalg.inv(np.moveaxis(diffusion / largest, -1, 0)), 0, -1)
+    steepest = float(np.einsum("iqc,ijc,jqc->qc", field, inverse, field, optimize=True).max()) / largest
     return float(_MARGIN * (2.0 * max(divergence, 0.0) + 2.0 * steepest / SPENT))
 
 

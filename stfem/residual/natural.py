@@ -155,7 +155,9 @@ class NaturalResidual:
             # several facets of a cell: Minkowski's inequality, squared at the end
             for n in range(len(ways)):
                 found[0, n] += self._gathered(np.sqrt(divergence * lifted[n]), cells)
-                found[1, n] += self._gathered(np.sqrt(size * inverse * lifted[n]), cells)
+                flux = np.zeros_like(lifted[n])  # where nothing is lifted, whatever the diffusion
+                np.multiply(size * inverse, lifted[n], out=flux, where=lifted[n] > 0.0)
+                found[1, n] += self._gathered(np.sqrt(flux), cells)
                 found[2, n] += self._gathered(np.where(absorbing, total[1, n], 0.0), cells)
         return found[0] ** 2, found[1] ** 2, found[2]
 

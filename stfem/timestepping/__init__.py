@@ -7,7 +7,17 @@ from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.failing import CflError, InadmissibleStateError, diagnosed, require_admissible
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
-from stfem.timestepping.integrate import DataError, Node, NonFiniteError, integrate, node_at, number_of_steps
+from stfem.timestepping.integrate import (
+    DataError,
+    Integration,
+    Node,
+    NonFiniteError,
+    integrate,
+    loaded_node,
+    node_at,
+    number_of_steps,
+    saved_nodes,
+)
 from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
     ARK324L2SA,
@@ -45,6 +55,7 @@ __all__ = [
     "ImplicitRungeKutta",
     "ImplicitTableau",
     "InPlaceODE",
+    "Integration",
     "Node",
     "CflError",
     "DataError",
@@ -58,10 +69,12 @@ __all__ = [
     "Stepper",
     "default_stepper",
     "integrate",
+    "loaded_node",
     "node_at",
     "number_of_steps",
     "radau_iia",
     "repeat",
+    "saved_nodes",
     "temporal_defect",
     "times_of",
 ]

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 
+from stfem.resumable import Grown, Resumable
 from stfem.semidiscretization import SolveError
 from stfem.timestepping.control import FIRST_PART, StepControl, StepSizeError
 from stfem.timestepping.defect import nodes_for_order, temporal_defect
-from stfem.timestepping.integrate import DataError, Node, NonFiniteError, node_after, node_at
+from stfem.timestepping.integrate import (
+    DataError,
+    Node,
+    NonFiniteError,
+    loaded_node,
+    node_after,
+    node_at,
+    saved_nodes,
+)
 from stfem.timestepping.stepper import ODE, Array, Stepper
 
 __all__ = ["ControlledSteps", "repeat", "times_of"]
@@ -25,7 +35,7 @@ JUMP_AFTER = 4
 SAME_TIME = 64.0 * float(np.finfo(float).eps)
 
 
-class ControlledSteps:
+class ControlledSteps(Resumable):
     """Integration of du/dt = H + P with steps of a `StepControl`: iterating yields the nodes, once.
 
     A tenth of the tolerance is kept for jumps of the data in time: where several trials were rejected, ∫‖r‖
@@ -72,6 +82,8 @@ class ControlledSteps:
         While iterating, for data that are not usable at a time of the run.
     """
 
+    PAST = ("sizes", "proposed", "rejected", "_reserve", "_again", "_cuts", "_passed")
+
     def __init__(
         self,
         ode: ODE,
@@ -99,43 +111,61 @@ class ControlledSteps:
         self.sizes: list[float] = []
         self.proposed = min(FIRST_PART * duration if first is None else first, largest)
         self.rejected = 0
+        # trials rejected before the end of the first of them
+        self._again, self._cuts, self._passed = False, 0, start
+        self._window: deque[Node] = deque(maxlen=nodes_for_order(stepper.order))
+
+    @property
+    def step(self) -> int:
+        """Number of the last node."""
+        return len(self.sizes)
+
+    def past(self) -> dict[str, Any]:
+        nodes = [*self._window]
+        return super().past() | {"window": Grown(nodes, len(nodes), saved_nodes)}
+
+    def go_on(self, past: Mapping[str, Any], node: Node) -> None:
+        """Compute the nodes that follow on ``node``, the last one when the past was taken."""
+        own = dict(past)
+        before = [loaded_node(self._ode, saved) for saved in own.pop("window")]
+        self.resume(own)
+        self._window.extend([*before[:-1], node])
 
     def __iter__(self) -> Iterator[Node]:
-        control, order = self._control, self._stepper.order
-        node = node_at(self._ode, self._start, self._initial, 0)
-        window = deque([node], maxlen=nodes_for_order(order))
-        yield node
-        again, cuts, passed = False, 0, self._start  # trials rejected before the end of the first of them
-        while node.time < self._stop:
+        control, order, window = self._control, self._stepper.order, self._window
+        if not window:
+            window.append(node_at(self._ode, self._start, self._initial, 0))
+            yield window[-1]
+        while (node := window[-1]).time < self._stop:
             dt = self._fitted(node.time)
             after, defect, failure = self._trial(window, dt)
             seen = min(order, 2 * min(len(window) + 1, nodes_for_order(order)) - 1)
-            jump = cuts >= JUMP_AFTER and self._allowed < defect <= 0.5 * self._reserve / dt
+            jump = self._cuts >= JUMP_AFTER and self._allowed < defect <= 0.5 * self._reserve / dt
             proposed = control.propose(
                 dt,
                 defect,
                 max(self._allowed, defect) if jump else self._allowed,
                 seen,
                 implicit=self._stepper.implicit,
-                rejected=again,
+                rejected=self._again,
             )
             if after is not None and (defect <= self._allowed or jump):
                 if jump:
                     self._reserve -= dt * defect
                     window.clear()
                 self.sizes.append(dt)
-                self.proposed, again = min(proposed, self._largest), False
-                window.append(node := after)
-                cuts = cuts if node.time < passed else 0
-                del after
-                yield node
+                self.proposed, self._again = min(proposed, self._largest), False
+                window.append(after)
+                self._cuts = self._cuts if after.time < self._passed else 0
+                del after, node
+                yield window[-1]
             else:
                 self.rejected += 1
                 if proposed < self._smallest:
                     step = len(self.sizes) + 1
                     raise failure or StepSizeError(node.time, step, dt, defect, self._allowed, control.tol)
-                passed = passed if cuts else node.time + dt
-                self.proposed, again, cuts = proposed, True, cuts + 1
+                self._passed = self._passed if self._cuts else node.time + dt
+                self.proposed, self._again, self._cuts = proposed, True, self._cuts + 1
 
     def _fitted(self, time: float) -> float:
         """The proposed step, or an equal part of what is left.

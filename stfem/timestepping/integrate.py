@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
+from typing import Any
 
 import numpy as np
 
 from stfem.checks import checked_number, described, real_array
 from stfem.failures import SolverError
+from stfem.resumable import Resumable, laid_out, taken_back
 from stfem.semidiscretization import SolveError
 from stfem.timestepping.stepper import ODE, Array, Stepper, Writing
 
@@ -74,6 +76,74 @@ def number_of_steps(final_time: float, dt: float) -> int:
     return max(1, ceil(steps))
 
 
+class Integration(Resumable, Iterator[Node]):
+    """The nodes of du/dt = H + P, computed one after the other as they are asked for, see `integrate`.
+
+    A step depends on the node it starts from alone, so that a run goes on from any of its nodes as if it had
+    never stopped: bit for bit where the stepper keeps nothing from one step to the next.
+
+    Attributes
+    ----------
+    step
+        Number of the last node that was asked for, −1 before the first.
+    steps
+        Number of the last node of the run, N.
+    """
+
+    PAST = ("step",)
+
+    def __init__(
+        self,
+        ode: ODE,
+        stepper: Stepper,
+        initial: Array,
+        final_time: float,
+        dt: float,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.step, self.steps = -1, number_of_steps(final_time, dt)
+        self._ode, self._stepper, self._final_time = ode, stepper, final_time
+        if progress is not None and not callable(progress):
+            raise TypeError(f"progress: expected a function of (n, N), got {described(progress)}")
+        self._progress = progress
+        self._nodes = self._all(real_array(initial, "initial"))
+
+    def __iter__(self) -> Iterator[Node]:
+        return self
+
+    def __next__(self) -> Node:
+        node = next(self._nodes)
+        self.step += 1
+        return node
+
+    def go_on(self, past: Mapping[str, Any], node: Node) -> None:
+        """Compute the nodes that follow on ``node``, the last one when the past was taken."""
+        self.resume(past)
+        self._nodes = self._after(node, self.step)
+
+    def _all(self, values: Array) -> Iterator[Node]:
+        first = [node_at(self._ode, 0.0, values, 0)]
+        del values
+        self._report(0)
+        yield first[0]
+        yield from self._after(first.pop(), 0)  # not held any longer than its successors are
+
+    def _after(self, node: Node, last: int) -> Iterator[Node]:
+        # The same dt in every step (not the difference of the times, which varies by rounding) lets direct
+        # solvers keep their factorisation.
+        steps, final_time = self.steps, self._final_time
+        dt = final_time / steps
+        for n in range(last + 1, steps + 1):
+            time = final_time if n == steps else n * final_time / steps
+            node = node_after(self._ode, self._stepper, node, dt, time, n)
+            self._report(n)
+            yield node
+
+    def _report(self, n: int) -> None:
+        if self._progress is not None:
+            self._progress(n, self.steps)
+
+
 def integrate(
     ode: ODE,
     stepper: Stepper,
@@ -81,7 +151,7 @@ def integrate(
     final_time: float,
     dt: float,
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[Node]:
+) -> Integration:
     """Integrate du/dt = H + P from t = 0 to ``final_time`` and yield all N + 1 nodes, one after the other.
 
     Parameters
@@ -103,33 +173,17 @@ def integrate(
     ValueError
         from ``number_of_steps``, at the call.
     """
-    steps = number_of_steps(final_time, dt)
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress: expected a function of (n, N), got {described(progress)}")
-    return _nodes(ode, stepper, real_array(initial, "initial"), float(final_time), steps, progress)
+    return Integration(ode, stepper, initial, final_time, dt, progress)
 
 
-def _nodes(
-    ode: ODE,
-    stepper: Stepper,
-    values: Array,
-    final_time: float,
-    steps: int,
-    progress: Callable[[int, int], None] | None,
-) -> Iterator[Node]:
-    # The same dt in every step (not the difference of the times, which varies by rounding) lets direct
-    # solvers keep their factorisation.
-    dt = final_time / steps
-    node = node_at(ode, 0.0, values, 0)
-    for n in range(1, steps + 1):
-        if progress is not None:
-            progress(n - 1, steps)
-        yield node
-        time = final_time if n == steps else n * final_time / steps
-        node = node_after(ode, stepper, node, dt, time, n)
-    if progress is not None:
-        progress(steps, steps)
-    yield node
+def saved_nodes(nodes: Sequence[Node]) -> tuple[dict[str, Any], ...]:
+    """Nodes as plain data: times and values, of which the rest follows."""
+    return tuple({"time": node.time, **laid_out(node.values)} for node in nodes)
+
+
+def loaded_node(ode: ODE, saved: Mapping[str, Any]) -> Node:
+    """A node again, bit for bit."""
+    return node_at(ode, saved["time"], taken_back(saved), 0)
 
 
 def node_after(ode: ODE, stepper: Stepper, node: Node, dt: float, time: float, step: int) -> Node:

@@ -37,6 +37,8 @@ def test_without_diffusion_the_dual_norm_says_nothing():
     estimate = stfem.estimate(solution(0.0), AllDualEstimator())
     assert estimate.bound == np.inf
     assert estimate.bound_l1 is None
+    assert estimate.shares["dual"] == 1.0
+    assert "dual norm" in estimate.explanation
 
 
 def test_diffusion_too_small_for_its_reciprocal():

@@ -270,7 +270,9 @@ LEFT_OUT = {
             *("estimators.stationary_estimate", "timestepping.node_at", "timestepping.ControlledSteps"),
             *("timestepping.repeat", "timestepping.temporal_defect", "timestepping.times_of"),
             *("timestepping.diagnosed", "timestepping.require_admissible"),
-            *("reconstruction.corrected_start", "reconstruction.defect_norm"),
+            *("reconstruction.corrected_start", "reconstruction.defect_norm", "reconstruction.Stencils"),
+            *("reconstruction.slab_of", "estimators.SlabRun", "timestepping.Integration"),
+            *("timestepping.loaded_node", "timestepping.saved_nodes"),
             *("testing.continuity_defect", "testing.flux_continuity_defect", "testing.scheme_flux_defect"),
             "testing.time_continuity_defect",
         ),
@@ -278,7 +280,14 @@ LEFT_OUT = {
     ),
     **dict.fromkeys(
         (
-            *("CflError", "DataError", "InadmissibleStateError", "InterruptedRunError", "SolverError"),
+            *(
+                "io.CheckpointWarning",
+                "CflError",
+                "DataError",
+                "InadmissibleStateError",
+                "InterruptedRunError",
+                "SolverError",
+            ),
             *(
                 "timestepping.StepSizeError",
                 "NonFiniteError",
