@@ -77,10 +77,9 @@ class SplitEstimator:
     spectral: bool = True
 
     def __post_init__(self) -> None:
-        members = checked_numbers("members", self.members, "numbers in [0, 1],", 0.0, 1.0)
-        if not members:
-            raise ValueError(f"members: expected numbers in [0, 1], got {self.members}")
-        object.__setattr__(self, "members", members)
+        object.__setattr__(self, "members", checked_numbers("members", self.members, "in [0, 1],", 0.0, 1.0))
+        if not self.members:
+            raise ValueError("members: expected numbers in [0, 1], got ()")
         checked_method("reconstruction", self.reconstruction, "bind", "one such as Siac()")
         if self.interpolant is not None:
             checked_method("interpolant", self.interpolant, "modes", "one such as Hermite(5)")
