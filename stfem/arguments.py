@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stfem.checks import positive_number
 from stfem.semidiscretization import EquationProjection
 
 __all__ = ["check_methods", "check_objects", "check_positive", "named"]
@@ -32,10 +33,7 @@ def check_positive(name: str, value: object) -> None:
     """Raise TypeError or ValueError for what is neither None nor a positive finite number."""
     if value is None:
         return
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {named(value)}")
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
+    positive_number(name, value)
 
 
 def named(given: object) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from stfem.checks import checked_flag
 from stfem.failures import InterruptedRunError, SolverError
 from stfem.solution import Solution
 from stfem.timestepping import ControlledSteps, Integration, Node, NonFiniteError, diagnosed
@@ -85,7 +86,8 @@ class Recorder:
     """
 
     def __init__(self, run: Run, progress: bool, interruption: Interruption) -> None:
-        self._run, self._progress, self._interruption = run, progress, interruption
+        self._run, self._interruption = run, interruption
+        self._progress = checked_flag("progress", progress)
         self.last: Node | None = None
         self.count = 0
         self.seconds = 0.0

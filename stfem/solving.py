@@ -16,6 +16,7 @@ import numpy as np
 from stfem.arguments import check_methods, check_objects, check_positive, named
 from stfem.certificates import Certificate, certified, together
 from stfem.checkpoints import EVERY, Checkpoint
+from stfem.checks import checked_flag
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
@@ -126,6 +127,7 @@ def solve(
     OSError
         For a checkpoint that cannot be written; one of another run is a ValueError.
     """
+    checked_flag("history", history)
     solution = _prepare(
         problem, cells, degree, dt, cfl, stepper, step_control, flux, penalty, initial_correction
     )

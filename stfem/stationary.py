@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from stfem.checks import checked_array
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, stationary_estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
@@ -20,6 +21,7 @@ from stfem.semidiscretization import (
     Factorisation,
     LinearSolver,
     UnstructuredSemidiscretization,
+    checked_solver,
     steady_state,
 )
 from stfem.spaces.mesh_field import MeshField
@@ -251,9 +253,13 @@ def solve_stationary(
         degree = int(degree)
     resting = problem.in_time(memory_time(problem))
     semi = UnstructuredSemidiscretization(resting, cells, degree, flux, penalty)
-    if start is not None and np.shape(start) != semi.shape:
-        raise ValueError(f"start: expected coefficients of shape {semi.shape}, got {np.shape(start)}")
-    found = steady_state(semi, solver or Factorisation, start, problem.mean)
+    if start is not None:
+        start = checked_array("start", start)
+        if start.shape != semi.shape:
+            raise ValueError(f"start: expected coefficients of shape {semi.shape}, got {start.shape}")
+    found = steady_state(
+        semi, Factorisation if solver is None else checked_solver(solver), start, problem.mean
+    )
     return StationarySolution(problem, semi, *found)
 
 

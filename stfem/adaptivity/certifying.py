@@ -7,8 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, overload
 
-import numpy as np
-
 from stfem import solving
 from stfem.adaptivity.attempts import Attempt, ToleranceCertificate
 from stfem.adaptivity.marching import TimeMarching
@@ -18,6 +16,7 @@ from stfem.adaptivity.stationary_arguments import certify_without_time
 from stfem.adaptivity.stationary_search import StationaryAttempt, StationaryToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
 from stfem.checkpoints import EVERY
+from stfem.checks import checked_flag, checked_number, described, positive_number
 from stfem.estimators import MeshEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Domain, Problem, StationaryProblem, UnsupportedDomainError
@@ -249,12 +248,15 @@ def certify(
     _check_alone(grid | keeping, "tol", "cells and degree")
     chosen = "l2" if norm is None else norm
     _check_search(problem, chosen, callback, strategy)
-    most = MAX_DOFS if max_dofs is None else int(_positive("max_dofs", max_dofs))
+    most = MAX_DOFS
+    if max_dofs is not None:
+        most = int(checked_number("max_dofs", max_dofs, "a positive finite number", 1.0))
+    accepted = unproved is not None and checked_flag("unproved", unproved)
     seconds = math.inf if max_seconds is None else _positive("max_seconds", max_seconds)
     if adapted:
         search = MeshSearch(
             *(problem, _positive("tol", tol), chosen, _DEGREE if degree is None else degree, most, seconds),
-            *(callback, bool(unproved), progress, _mesh_estimator(estimator, problem), scheme),
+            *(callback, accepted, progress, _mesh_estimator(estimator, problem), scheme),
         )
         return search.run(TimeMarching() if strategy is None else strategy)
     return certify_within(
@@ -264,7 +266,7 @@ def certify(
         max_dofs=most,
         max_seconds=seconds,
         callback=callback,
-        unproved=bool(unproved),
+        unproved=accepted,
         progress=progress,
         estimator=estimator,
         options=scheme,
@@ -307,8 +309,8 @@ def _check_search(problem: object, norm: object, callback: object, strategy: obj
         )
     if isinstance(strategy, type) or not (strategy is None or hasattr(strategy, "run")):
         raise TypeError(f"strategy: expected one such as TimeMarching(), got {strategy!r}")
-    if norm not in NORMS:
-        raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {norm!r}")
+    if not isinstance(norm, str) or norm not in NORMS:
+        raise ValueError(f"norm: expected one of {', '.join(NORMS)}, got {described(norm)}")
     if norm == "l1" and problem.equation.components > 1:
         raise ValueError("norm: expected 'l2' or 'energy' for a system, got 'l1', which scalar problems have")
     if callback is not None and not callable(callback):
@@ -316,8 +318,4 @@ def _check_search(problem: object, norm: object, callback: object, strategy: obj
 
 
 def _positive(name: str, value: object) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {value!r}")
-    if not (math.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
-    return float(value)
+    return positive_number(name, value)

@@ -21,6 +21,14 @@ from stfem.adaptivity.stationary_search import (
     StationarySearch,
     StationaryToleranceCertificate,
 )
+from stfem.checks import (
+    checked_flag,
+    checked_instance,
+    checked_number,
+    checked_whole,
+    described,
+    positive_number,
+)
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.failures import keeping
@@ -57,6 +65,7 @@ def sharp_estimator(problem: StationaryProblem) -> MeshEstimator:
     or a relaxed one, it falls behind as h/ε does; T5.1 has second derivatives of a local reconstruction on
     its right-hand side, and stops to fall.
     """
+    checked_instance("problem", problem, StationaryProblem, "a StationaryProblem")
     equation = problem.equation
     diffuses = bool(np.any(equation.diffusion)) or equation.subdomain_diffusion is not None
     return MeshEstimator((TwoStageMixed() if diffuses else TwoStage(),))
@@ -297,9 +306,22 @@ def certify_on_meshes(
     ValueError, TypeError
         As `solve_stationary` and `estimate`.
     """
+    checked_instance("problem", problem, StationaryProblem, "a StationaryProblem")
+    if not isinstance(norm, str):
+        raise TypeError(f"norm: expected a word such as 'l2', got {described(norm)}")
+    for name, given in (("callback", callback), ("marking", marking)):
+        if given is not None and not callable(given):
+            raise TypeError(f"{name}: expected a function, got {described(given)}")
+    checked_instance("options", options, (Mapping, type(None)), "arguments of solve_stationary")
+    checked_instance("estimator", estimator, (MeshEstimator, type(None)), "a MeshEstimator")
+    positive_number("max_dofs", max_dofs)
+    checked_number("max_seconds", max_seconds, "a time", 0.0, math.inf)
+    checked_flag("unproved", unproved)
+    checked_flag("progress", progress)
+    checked_whole("degree", degree, 0)
     return _Search(
         problem,
-        tol,
+        positive_number("tol", tol),
         norm,
         degree,
         sharp_estimator(problem) if estimator is None else estimator,

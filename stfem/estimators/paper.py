@@ -8,6 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
+from stfem.checks import checked_whole
 from stfem.estimators.errors import distance
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.paper_fields import PaperFields
@@ -64,8 +65,8 @@ class PaperEstimator:
 
     def __post_init__(self) -> None:
         for name, value in (("points", self.points), ("times", self.times)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name}: expected at least 1, got {value}")
+            if value is not None or name == "times":
+                checked_whole(name, value, 1, 64)
 
     def run(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stfem.checks import checked_flag, checked_method, checked_numbers, checked_share, checked_whole
 from stfem.data import Data
 from stfem.estimators.bound import BoundState
 from stfem.estimators.errors import TrueError, distance
@@ -76,14 +77,16 @@ class SplitEstimator:
     spectral: bool = True
 
     def __post_init__(self) -> None:
-        if not self.members or not all(0.0 <= member <= 1.0 for member in self.members):
-            raise ValueError(f"members: expected numbers in [0, 1], got {self.members}")
-        if self.spacing is not None and self.spacing < 1:
-            raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
-        if not isinstance(self.spectral, bool):
-            raise TypeError(f"spectral: expected True or False, got {self.spectral!r}")
-        if not 0.0 < self.temporal_share < 1.0:
-            raise ValueError(f"temporal_share: expected a number in (0, 1), got {self.temporal_share}")
+        object.__setattr__(self, "members", checked_numbers("members", self.members, "in [0, 1],", 0.0, 1.0))
+        if not self.members:
+            raise ValueError("members: expected numbers in [0, 1], got ()")
+        checked_method("reconstruction", self.reconstruction, "bind", "one such as Siac()")
+        if self.interpolant is not None:
+            checked_method("interpolant", self.interpolant, "modes", "one such as Hermite(5)")
+        if self.spacing is not None:
+            checked_whole("spacing", self.spacing, 1)
+        checked_flag("spectral", self.spectral)
+        checked_share("temporal_share", self.temporal_share)
 
     def interpolant_for(self, order: int) -> Hermite:
         """Interpolant used with time stepping of the given order."""

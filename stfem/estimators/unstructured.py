@@ -9,6 +9,7 @@ from itertools import tee
 
 import numpy as np
 
+from stfem.checks import checked_share
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.mesh_pass import MeshPass, poincare_rate
 from stfem.estimators.mesh_spacing import MeshSpacing
@@ -92,8 +93,7 @@ class MeshEstimator:
             raise TypeError(f"spacing: expected a whole number of steps per slab, got {steps!r}")
         if isinstance(steps, (int, np.integer)) and steps < 1:
             raise ValueError(f"spacing: expected at least 1 step per slab, got {steps}")
-        if not 0.0 < self.temporal_share < 1.0:
-            raise ValueError(f"temporal_share: expected a number in (0, 1), got {self.temporal_share}")
+        checked_share("temporal_share", self.temporal_share)
         if self.growth is not None:
             checked_number("growth", self.growth, "a growth rate 2μ", -LARGEST)
         if self.initial_error is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stfem.checks import checked_list
 from stfem.estimators import Estimate
 from stfem.io.cells import MAX_DEGREE, MESH_SHAPES, SHAPES, Cells
 from stfem.meshes.grid import TensorGrid
@@ -162,11 +163,11 @@ class _Mesh:
 def _component_names(names: Sequence[str] | None, components: int) -> list[str]:
     if names is None:
         return ["u"] if components == 1 else [f"u_{i + 1}" for i in range(components)]
-    given = [names] if isinstance(names, str) else list(names)
-    if len(given) != components or len(set(given)) != components:
-        raise ValueError(f"names: expected {components} different ones, got {names!r}")
+    given = [names] if isinstance(names, str) else checked_list("names", names)
     if not all(isinstance(name, str) for name in given):
         raise TypeError(f"names: expected strings, got {names!r}")
+    if len(given) != components or len(set(given)) != components:
+        raise ValueError(f"names: expected {components} different ones, got {names!r}")
     return given
 
 

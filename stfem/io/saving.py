@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from stfem.checks import checked_instance
 from stfem.estimators import Estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.io import container
+from stfem.io.checks import check_estimate, check_levels
 from stfem.io.scheme import RECIPES, describe_flux, describe_penalty, describe_stepper
 from stfem.problems import Box, Problem
 from stfem.problems import recipes as problems
@@ -44,6 +46,7 @@ _LATER = {"sizes"}
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
     """Write a solution, how it was computed, and its history if it is stored; see `Solution.save`."""
+    checked_instance("solution", solution, Solution, "a Solution")
     content = {
         **describe_scheme(solution),
         "initial": solution.initial,
@@ -91,14 +94,7 @@ def load_solution(
     stepper = chosen("stepper", stepper, describe_stepper, RECIPES)
     semidiscretization = semidiscretize(problem, cells, degree, flux, penalty)
     initial, values, stored = saved["initial"], saved["values"], saved["stored"]
-    levels = [initial, values, *(node[name] for node in stored or () for name in ("values", "rate"))]
-    for array in levels:
-        if np.shape(array) != semidiscretization.shape:
-            raise ValueError(
-                f"{path}: expected coefficients of shape {semidiscretization.shape}, got {np.shape(array)}"
-            )
-        if not np.all(np.isfinite(array)):
-            raise ValueError(f"{path}: expected finite coefficients, got others")
+    check_levels(path, saved, semidiscretization.shape)
     if stored is not None and not _is_history(stored, initial, values, problem.final_time):
         raise ValueError(
             f"{path}: expected a history from the initial values at 0 to the last ones at "
@@ -183,6 +179,7 @@ def _node(saved: Mapping[str, Any]) -> Node:
 
 def save_estimate(estimate: Estimate, path: str | Path) -> Path:
     """Write all fields of an estimate; see `Estimate.save`."""
+    checked_instance("estimate", estimate, Estimate, "an Estimate")
     content = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
     return container.write(path, "estimate", content)
 
@@ -195,9 +192,5 @@ def load_estimate(path: str | Path) -> Estimate:
         name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
     }
     check_entries(path, saved, needed, {*known})
-    for name in ("bound", "bound_final", "bound_energy", "bound_l1", "enclosure", "parts", "indicators_sq"):
-        entry = saved[name]
-        numbers = list(entry.values()) if isinstance(entry, Mapping) else entry
-        if entry is not None and np.isnan(np.asarray(numbers, dtype=float)).any():
-            raise ValueError(f"{path}: expected numbers as {name}, got NaN")
+    check_estimate(path, saved)
     return Estimate(**saved)

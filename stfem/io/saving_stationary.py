@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stfem.checks import checked_instance, checked_number, checked_whole
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.io import container
 from stfem.io.saving import check_entries, chosen_part
@@ -65,6 +66,7 @@ def _on_saved_mesh(description: dict[str, Any], problem: StationaryProblem) -> S
 
 def save_stationary(solution: StationarySolution, path: str | Path) -> Path:
     """Write a stationary solution, and how it was computed; see `StationarySolution.save`."""
+    checked_instance("solution", solution, StationarySolution, "a StationarySolution")
     semi, problem = solution.semidiscretization, solution.problem
     on_box = isinstance(problem.domain, Box)
     cells = tuple(len(np.unique(x)) - 1 for x in semi.mesh.vertices) if on_box else None
@@ -104,6 +106,9 @@ def load_stationary(
         "penalty", penalty, lambda given: describe_penalty(given, resting, cells, degree), RECIPES
     )
     semi = UnstructuredSemidiscretization(resting, cells, degree, flux, penalty)
+    checked_number(f"{path}, residual", saved["residual"], "a residual", 0.0)
+    checked_whole(f"{path}, iterations", saved["iterations"], 0)
+    checked_instance(f"{path}, values", values, np.ndarray, "coefficients")
     if np.shape(values) != semi.shape:
         raise ValueError(f"{path}: expected coefficients of shape {semi.shape}, got {np.shape(values)}")
     if not np.all(np.isfinite(values)):

@@ -15,7 +15,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from stfem.data.callables import real_array
+from stfem.checks import checked_flag, checked_instance, checked_path, real_array
 from stfem.estimators import Estimate
 from stfem.io.cells import Cells
 from stfem.io.container import written_at_once
@@ -44,6 +44,8 @@ def write_cells(path: str | Path, cells: Cells, *, compressed: bool = False) -> 
     """
     meshio = _meshio()
     target = _target(path, ".vtu")
+    checked_instance("cells", cells, Cells, "Cells")
+    checked_flag("compressed", compressed)
     count, nodes, dim = cells.points.shape
     points = np.zeros((count * nodes, 3))
     points[:, :dim] = cells.points.reshape(-1, dim)
@@ -216,7 +218,7 @@ def _meshio() -> Any:
 
 
 def _target(path: str | Path, ending: str) -> Path:
-    target = Path(path)
+    target = checked_path("path", path)
     if target.suffix != ending:
         raise ValueError(f"path: expected a file name that ends in {ending}, got {os.fspath(path)!r}")
     return target

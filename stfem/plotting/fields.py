@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 
+from stfem.checks import checked_instance
 from stfem.plotting.checks import check_fields, check_points, check_solution
 from stfem.plotting.sheets import Sheet, Slice, check_slices, sheet
 from stfem.plotting.style import (
@@ -118,6 +119,7 @@ def plot_fields(
     TypeError
         For what are no fields, and a number of points that is not whole.
     """
+    checked_instance("title", title, str, "text")
     check_picture(path)
     first = _checked(fields, points)
     cuts = check_slices(slices, *sheet("", first, None).extent)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial as Power
 
+from stfem.checks import described, whole_number
 from stfem.data import cosine, sine
 from stfem.data.base import Array
 from stfem.equations import Burgers, ScalarConservationLaw
@@ -56,8 +57,8 @@ def nonlinear_wave(
     """
     check_dim(dim, (1, 2, 3))
     eps = checked_eps(eps)
-    if isinstance(power, bool) or power not in (2, 3, 4):
-        raise ValueError(f"power: expected 2, 3 or 4, got {power!r}")
+    if whole_number("power", power) not in (2, 3, 4):
+        raise ValueError(f"power: expected 2, 3 or 4, got {described(power)}")
     b = np.array(_SPEEDS[:dim])
     envelope = reduce(mul, [sine(along(dim, i, _PI)) for i in range(dim)])
     u = 1.0 + 0.25 * (envelope * cosine((2.0 * _PI * b).tolist(), -2.0 * _PI * float(b @ b)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import skfem
 
+from stfem.checks import checked_whole
 from stfem.meshes.facets import Index
 from stfem.problems.arguments import checked_number
 
@@ -15,6 +16,7 @@ _HALF, _LENGTH = 3.0, 9.0
 
 def l_shape(refinements: int) -> skfem.MeshTri:
     """Triangles of (−1, 1)² without [0, 1) × (−1, 0]: six, refined as often as asked for."""
+    checked_whole("refinements", refinements, 0, 12)
     mesh = skfem.MeshTri.init_lshaped()  # without the quadrant x, y > 0: turned by a quarter
     x, y = mesh.p
     return skfem.MeshTri(np.ascontiguousarray(np.stack([y, -x])), mesh.t).refined(refinements)

@@ -43,7 +43,7 @@ class StationaryProblem:
         ∇u(x) of shape (d, m, ...), (d, ...) for scalar equations.
     mean : float
         Mean of u, where the data determine it only up to a multiple of one function: nothing reacts, and no
-        values are given on the boundary. Elsewhere it has no effect.
+        values are given on the boundary. Elsewhere another number than 0 is an error.
 
     Raises
     ------
@@ -86,6 +86,18 @@ class StationaryProblem:
             object.__setattr__(self, name, getattr(rests, name))
         object.__setattr__(self, "mean", checked_number("mean", mean, "a mean value", -LARGEST))
         self._check_steady()
+        self._check_mean()
+
+    def _check_mean(self) -> None:
+        """A mean can be asked for only where nothing determines it."""
+        given = self.domain.boundary
+        conditions = [given] if isinstance(given, Condition) else list(given.values())
+        determined = any(c.trace or not c.transfer(self.equation.dim, "boundary").is_zero for c in conditions)
+        if self.mean != 0.0 and (determined or not self.equation.reaction.is_zero):
+            raise ValueError(
+                "mean: expected none where a reaction, given values or a Robin condition determine the "
+                f"solution, got {self.mean:g}"
+            )
 
     def _check_steady(self) -> None:
         equation, given = self.equation, self.domain.boundary
@@ -124,7 +136,7 @@ class StationaryProblem:
 def _timed(given: object, name: str) -> object:
     """f(x) as f(x, t); other data as they are."""
     if isinstance(given, (tuple, list)):
-        return [_timed(entry, name) for entry in given]
+        return [entry if isinstance(entry, (tuple, list)) else _timed(entry, name) for entry in given]
     if isinstance(given, (Data, ExactData)) or not callable(given):
         return given
     check_arguments(given, name, "x")

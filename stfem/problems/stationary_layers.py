@@ -22,6 +22,9 @@ from stfem.problems.stationary import StationaryProblem
 
 __all__ = ["hemker_cylinder", "interior_layer", "rotating_corner", "stationary_layer"]
 
+#: Of reactions: their exponentials over the domain must stay finite.
+_FASTEST = 100.0
+
 #: Smallest ε of Hemker's problem: its series loses e^{1/ε} in digits.
 _HEMKER = 1.0 / 16.0
 #: Terms of the series beyond 1/(2ε), and the smallest |x| that the exact solution tells from a corner.
@@ -66,7 +69,7 @@ def interior_layer(
     """
     eps = checked_eps(eps)
     angle = checked_number("angle", angle, "an angle", 0.0, 1.3)
-    c = checked_number("reaction", reaction, "a reaction", 0.0)
+    c = checked_number("reaction", reaction, "a reaction", 0.0, _FASTEST)
     upstream = checked_number("upstream", upstream, "a distance", 0.0)
     b = (math.cos(angle), math.sin(angle))
     exact, gradient = _interior_layer(eps, angle, c, upstream)
@@ -97,7 +100,7 @@ def stationary_layer(eps: float = 1e-3, reaction: float = 1.0, mesh: Any = None)
     ValueError, TypeError
         For arguments out of range or of another type.
     """
-    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 1e-6)
+    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 1e-6, _FASTEST)
     source, exact, gradient = _stationary_layer(eps, c)
     sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(0.0))
     equation = AdvectionDiffusion((1.0, 0.0), eps, c)
@@ -130,7 +133,7 @@ def rotating_corner(
     ValueError, TypeError
         For arguments out of range or of another type.
     """
-    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 0.0)
+    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 0.0, _FASTEST)
 
     source, exact, gradient = _rotating_corner(c)
     velocity = (Polynomial([[0.0, -1.0]], dim=2), Polynomial([[0.0], [1.0]], dim=2))

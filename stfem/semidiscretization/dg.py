@@ -12,7 +12,7 @@ from stfem.data import Data
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
-from stfem.semidiscretization.arguments import checked_degree
+from stfem.semidiscretization.arguments import check_scheme, checked_degree
 from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
 from stfem.semidiscretization.memory import require_memory
@@ -69,6 +69,7 @@ class Semidiscretization:
         flux: ConvectiveFlux = flux_rusanov,
         penalty: InteriorPenalty | None = None,
     ) -> None:
+        chosen = check_scheme(problem, flux, penalty)
         equation = problem.equation
         self.problem, self.degree, self.flux = problem, checked_degree(degree, MAX_DEGREE), flux
         grid = problem.domain.mesh(cells)
@@ -76,7 +77,7 @@ class Semidiscretization:
             raise TypeError(f"domain: expected a Torus, got {problem.domain!r}")
         self.grid = grid
         require_memory(self.grid, equation.components, self.degree)
-        self.penalty = penalty or InteriorPenalty()
+        self.penalty = chosen
         self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, self.penalty)
         self.has_diffusion = bool(self.diffusion.terms) and any(equation.diffused)
         traces = linear_traces(equation, flux)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite, isnan
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
 
+from stfem.checks import checked_number, described, real_array
 from stfem.failures import SolverError
 from stfem.resumable import Resumable, laid_out, taken_back
 from stfem.semidiscretization import SolveError
@@ -61,10 +62,12 @@ def number_of_steps(final_time: float, dt: float) -> int:
     ValueError
         ``final_time`` or ``dt`` is not positive, or the number of steps is beyond 1e12.
     """
-    if not (isfinite(final_time) and final_time > 0):
+    final_time = checked_number("final_time", final_time, "a positive finite final time", 0.0)
+    if final_time == 0.0:
         raise ValueError(f"expected a positive finite final time, got {final_time}")
-    if isnan(dt) or dt <= 0:
+    if not checked_number("dt", dt, "a positive time step", -inf, inf) > 0.0:
         raise ValueError(f"expected a positive time step, got {dt}")
+    dt = float(dt)
     # Rounding in final_time/dt must not cost a step: 0.3/0.1 needs 3, and a ratio just above a whole number
     # that one.
     steps = final_time / dt * (1 - 1e-10)
@@ -100,8 +103,10 @@ class Integration(Resumable, Iterator[Node]):
     ) -> None:
         self.step, self.steps = -1, number_of_steps(final_time, dt)
         self._ode, self._stepper, self._final_time = ode, stepper, final_time
+        if progress is not None and not callable(progress):
+            raise TypeError(f"progress: expected a function of (n, N), got {described(progress)}")
         self._progress = progress
-        self._nodes = self._all(np.array(initial, dtype=float))
+        self._nodes = self._all(real_array(initial, "initial"))
 
     def __iter__(self) -> Iterator[Node]:
         return self
