@@ -9,10 +9,11 @@ from typing import Any
 
 from stfem.adaptivity.attempts import Attempt
 from stfem.adaptivity.forecast import refined_to
-from stfem.adaptivity.marking import Marking, mark_dorfler
-from stfem.adaptivity.mesh_search import MeshSearch, StoppedError, check_count, check_rule, check_share
+from stfem.adaptivity.marking import Marking, checked_rule, mark_dorfler
+from stfem.adaptivity.mesh_search import MeshSearch, StoppedError
 from stfem.adaptivity.start import started_mesh
 from stfem.adaptivity.trial import first_trial
+from stfem.checks import checked_share, checked_whole
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.failures import SolverError
 from stfem.problems import Domain
@@ -56,9 +57,9 @@ class WholeInterval:
     rounds: int = 6
 
     def __post_init__(self) -> None:
-        check_count("rounds", self.rounds, 1)
-        check_share(self.initial_share)
-        check_rule("marking", self.marking)
+        checked_whole("rounds", self.rounds, 1)
+        checked_share("initial_share", self.initial_share)
+        checked_rule("marking", self.marking)
 
     def run(self, search: MeshSearch) -> None:
         """See `stfem.adaptivity.mesh_search.Strategy`."""

@@ -13,25 +13,22 @@ from stfem.adaptivity.attempts import WindowAttempt
 from stfem.adaptivity.budget import Spent
 from stfem.adaptivity.composition import overlap_of
 from stfem.adaptivity.forecast import coarsenings, following, refined_to, velocity
-from stfem.adaptivity.marking import Marking, mark_dorfler, mark_dorfler_coarsening
+from stfem.adaptivity.marking import Marking, checked_rule, mark_dorfler, mark_dorfler_coarsening
 from stfem.adaptivity.mesh_search import (
     MarchedSolution,
     MeshSearch,
     StoppedError,
-    check_count,
-    check_rule,
-    check_share,
 )
 from stfem.adaptivity.pace import Pace
 from stfem.adaptivity.start import initial_values, started_mesh
 from stfem.adaptivity.trial import Trial, first_trial
 from stfem.adaptivity.windows import slab_nodes
+from stfem.checks import checked_share, checked_whole, positive_number
 from stfem.estimators import Estimate
 from stfem.estimators.unstructured import MeshWindow
 from stfem.failures import SolverError
 from stfem.meshes.quadrature import Array
 from stfem.problems import Domain
-from stfem.problems.arguments import checked_number
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.solving import DEFAULT_CFL
 from stfem.timestepping import Node, StepLimits, Stepper
@@ -98,12 +95,12 @@ class TimeMarching:
 
     def __post_init__(self) -> None:
         for name, least in (("slabs", 1), ("rounds", 1), ("coarser", 0)):
-            check_count(name, getattr(self, name), least)
-        check_share(self.initial_share)
+            checked_whole(name, getattr(self, name), least)
+        checked_share("initial_share", self.initial_share)
         for name in ("marking", "coarsening"):
-            check_rule(name, getattr(self, name))
+            checked_rule(name, getattr(self, name))
         if self.first_slab is not None:
-            checked_number("first_slab", self.first_slab, "a duration", 0.0)
+            positive_number("first_slab", self.first_slab)
 
     def run(self, search: MeshSearch) -> None:
         """See `stfem.adaptivity.mesh_search.Strategy`."""

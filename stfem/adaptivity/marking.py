@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stfem.checks import checked_number, real_array
+from stfem.checks import checked_number, described, real_array
 from stfem.meshes.facets import Index
 
 __all__ = [
@@ -254,3 +254,9 @@ def _fraction(name: str, given: float) -> float:
 
 def _square(tolerance: float) -> float:
     return checked_number("tolerance", tolerance, "a finite number that is not negative,", 0.0) ** 2
+
+
+def checked_rule(name: str, given: object) -> None:
+    """Raise TypeError for a rule that cannot be called."""
+    if isinstance(given, type) or not callable(given):
+        raise TypeError(f"{name}: expected a rule such as mark_dorfler, got {described(given)}")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
-import numpy as np
 from tqdm import tqdm
 
 from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
@@ -208,23 +207,3 @@ class MeshSearch:
         own = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
         own["facts"] = {**estimate.facts, **solution.facts}
         return ToleranceCertificate(**own, solution=solution, search=self._search(reason))
-
-
-def check_count(name: str, given: object, least: int) -> None:
-    """Raise TypeError for what is no whole number, ValueError for one that is too small."""
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
-        raise TypeError(f"{name}: expected a whole number, got {given!r}")
-    if given < least:
-        raise ValueError(f"{name}: expected at least {least}, got {given}")
-
-
-def check_share(given: float) -> None:
-    """Raise ValueError for an ``initial_share`` that is not between 0 and 1."""
-    if not 0.0 < given < 1.0:
-        raise ValueError(f"initial_share: expected a number in (0, 1), got {given}")
-
-
-def check_rule(name: str, given: object) -> None:
-    """Raise TypeError for a rule that cannot be called."""
-    if not callable(given):
-        raise TypeError(f"{name}: expected a rule such as mark_dorfler, got {given!r}")

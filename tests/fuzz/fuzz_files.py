@@ -238,6 +238,7 @@ LEFT_OUT = {
             *("StationaryCertificate", "adaptivity.StationaryAttempt", "adaptivity.StationarySearch"),
             "adaptivity.StationaryToleranceCertificate",
             *("ToleranceCertificate", "adaptivity.Attempt", "adaptivity.Search", "adaptivity.MeshChange"),
+            *("adaptivity.MarchedSolution", "adaptivity.WindowAttempt"),
             *("adaptivity.AdaptedDomain", "data.Projection", "data.RowProjection", "data.Separated"),
             *("equations.CellStates", "equations.GrowthForm", "equations.Stability"),
             *("estimators.BoundState", "io.SkfemField", "io.OrthonormalElement", "io.Shape"),
@@ -250,7 +251,13 @@ LEFT_OUT = {
     ),
     **dict.fromkeys(
         (
-            *("adaptivity.Marking", "data.Data", "equations.Entropy", "equations.EntropySystem"),
+            *(
+                "adaptivity.Marking",
+                "adaptivity.Strategy",
+                "data.Data",
+                "equations.Entropy",
+                "equations.EntropySystem",
+            ),
             *("equations.Equation", "fluxes.ConvectiveFlux", "problems.Region"),
             *("reconstruction.AnyRule", "reconstruction.BoundReconstruction"),
             *("reconstruction.Reconstruction", "reconstruction.RowReconstruction"),
@@ -273,7 +280,12 @@ LEFT_OUT = {
             *("reconstruction.corrected_start", "reconstruction.defect_norm", "reconstruction.Stencils"),
             *("reconstruction.slab_of", "estimators.SlabRun", "timestepping.Integration"),
             *("timestepping.loaded_node", "timestepping.saved_nodes"),
-            *("testing.continuity_defect", "testing.flux_continuity_defect", "testing.scheme_flux_defect"),
+            *(
+                "adaptivity.MeshSearch",
+                "testing.continuity_defect",
+                "testing.flux_continuity_defect",
+                "testing.scheme_flux_defect",
+            ),
             "testing.time_continuity_defect",
         ),
         _INNER,

@@ -208,6 +208,41 @@ TABLE = {
         },
         always=bounds_error,
     ),
+    "certify.domain": Entry(
+        lambda **given: stfem.certify(problem("mesh"), **given),
+        {"tol": choice(0.2, 1, np.float32(0.5))},
+        {
+            "degree": choice(None, 1, 2),
+            "norm": choice(None, "l2", "energy", "l1"),
+            "max_dofs": choice(None, 10**4),
+            "max_seconds": choice(None, 20, 10.0),
+            "callback": choice(None, lambda attempt: None),
+            "unproved": choice(None, True),
+            "strategy": choice(None, adaptivity.TimeMarching(), adaptivity.WholeInterval()),
+        },
+        always=bounds_error,
+        may_refuse=True,
+    ),
+    "adaptivity.TimeMarching": Entry(
+        adaptivity.TimeMarching,
+        {},
+        {
+            "initial_share": choice(0.1, 0.5),
+            "marking": choice(adaptivity.mark_dorfler, adaptivity.mark_maximum),
+            "coarsening": choice(adaptivity.mark_dorfler_coarsening),
+            "rounds": choice(1, np.int64(3)),
+            "first_slab": choice(None, 1e-3),
+        },
+    ),
+    "adaptivity.WholeInterval": Entry(
+        adaptivity.WholeInterval,
+        {},
+        {
+            "initial_share": choice(0.1, 0.5),
+            "marking": choice(adaptivity.mark_dorfler, adaptivity.mark_maximum),
+            "rounds": choice(1, np.int64(3)),
+        },
+    ),
     "estimate": Entry(
         stfem.estimate,
         {"solution": choice("torus", "burgers", "system").map(solution)},
