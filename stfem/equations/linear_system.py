@@ -104,12 +104,12 @@ class Acoustics(SymmetricSystem):
     Raises
     ------
     ValueError
-        For a speed that is not a finite number.
+        For a speed that is negative or not finite.
     """
 
     def __init__(self, speed: float = 1.0, diffusion: object = 0.0, dim: int = 1) -> None:
         self.speed, count = (
-            checked_number("speed", speed, "a finite number", -_LARGEST, _LARGEST),
+            checked_number("speed", speed, "a number that is not negative,", 0.0, _LARGEST),
             checked_dimension(dim),
         )
         matrices = np.zeros((count, 1 + count, 1 + count))

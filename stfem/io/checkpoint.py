@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from stfem.checks import checked_path
 from stfem.io import container
 from stfem.io.saving import describe_scheme
 from stfem.problems.recipes import difference
@@ -43,14 +44,14 @@ class CheckpointFile:
 
     Raises
     ------
+    TypeError, ValueError
+        For what is no path.
     OSError
         For a path that is a folder, or where nothing can be written.
     """
 
     def __init__(self, path: str | Path, expected: Mapping[str, Any]) -> None:
-        if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"checkpoint: expected a path, got {path!r}")
-        self.path = Path(os.path.realpath(path))  # a link stays one
+        self.path = Path(os.path.realpath(checked_path("checkpoint", path)))  # a link stays one
         self.previous = self.path.with_name(f"{self.path.name}.previous")
         self._unfinished = self.path.with_name(f".{self.path.name}.unfinished")
         self._expected, self._rotates = dict(expected), True

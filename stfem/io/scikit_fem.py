@@ -22,7 +22,6 @@ from stfem.semidiscretization import Semidiscretization, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.legendre import gauss
 from stfem.spaces.stencil import Array
-from stfem.timestepping import NonFiniteError
 
 __all__ = ["LegendreElement", "SkfemField", "from_skfem", "to_skfem"]
 
@@ -162,9 +161,8 @@ def from_skfem(
     Raises
     ------
     ValueError, TypeError
-        For another mesh, arrays that do not fit or are complex, and fields that are not in the space.
-    NonFiniteError
-        For levels that are not finite.
+        For another mesh, arrays that do not fit, are complex or not finite, and fields that are not in the
+        space.
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {type(problem).__name__}")
@@ -190,7 +188,8 @@ def from_skfem(
     finite = np.isfinite(vectors).all(axis=(1, 2))
     if not finite.all():
         first = int(np.argmin(finite))
-        raise NonFiniteError("level", first * problem.final_time / (len(vectors) - 1), first)
+        given = vectors[first][~np.isfinite(vectors[first])][0]
+        raise ValueError(f"coefficients: expected finite numbers, got {given} in level {first}")
     levels = np.stack([[projection(vector) for vector in level] for level in vectors])
     levels.flags.writeable = False
     stepper = RecordedLevels(levels, int(order))

@@ -186,7 +186,7 @@ class _Gradient:
             self(np.full((dim, *shape), 0.3))
 
     def __call__(self, x: ArrayLike, t: float = 0.0) -> Array:
-        points = np.asarray(x, dtype=np.float64)
+        points = np.array(x, dtype=np.float64)  # its own: a function may write to what it is given
         values = real_array(self.function(points, t), "exact_gradient")
         full = (self.dim, self.components, *points.shape[1:])
         if values.shape != full and self.components == 1 and values.shape == points.shape:

@@ -16,6 +16,7 @@ from stfem.meshes import TensorGrid
 EXPECTED = r"expected .*, got"
 CALLS, NOISE = itertools.count(), np.random.default_rng(0)
 line = stfem.Box(0.0, 1.0, stfem.Dirichlet(0.0))
+resting = stfem.Problem(equations.Burgers(1), stfem.Torus(1.0), 0.0, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,31 @@ line = stfem.Box(0.0, 1.0, stfem.Dirichlet(0.0))
         (lambda: timestepping.ImplicitRungeKutta(timestepping.RADAU3, solver=type), TypeError),
         (lambda: stfem.adaptivity.sharp_estimator("a"), TypeError),
         (lambda: stfem.io.save_stationary("a", "a.npz"), TypeError),
+        (lambda: sine(1.0, phase=1j), TypeError),
+        (lambda: sine(1.0, amplitude=1j), TypeError),
+        (lambda: data.cosine(1.0, 1j), TypeError),
+        (lambda: sine("1"), TypeError),
+        (lambda: sine(np.ma.array([1.0], mask=[True])), ValueError),
+        (lambda: sine(1.0)(np.ma.array([[0.3]], mask=[[True]])), ValueError),
+        (lambda: data.Polynomial(np.array([[1.0 + 2.0j], [0.0]])), TypeError),
+        (lambda: data.Polynomial([["3"]]), TypeError),
+        (lambda: data.Polynomial(np.ma.array([[1.0], [2.0]], mask=[[True], [False]])), ValueError),
+        (lambda: data.Approximated(sine(1.0), error_sup="1"), TypeError),
+        (lambda: stfem.problems.ExactData([sine(1.0)], decay="1"), TypeError),
+        (lambda: equations.ScalarConservationLaw(b"1", dim=1), TypeError),
+        (lambda: equations.Acoustics(-1.0), ValueError),
+        (lambda: equations.DiffusivePSystem(dim="1"), TypeError),
+        (lambda: equations.SymmetricSystem("ab"), TypeError),
+        (lambda: stfem.SplitEstimator(spacing=2.5), TypeError),
+        (lambda: stfem.SplitEstimator(members="abc"), TypeError),
+        (lambda: stfem.adaptivity.mark_dorfler(np.array([1.0j, 2.0])), TypeError),
+        (lambda: stfem.adaptivity.mark_maximum(np.ma.array([1.0, 2.0], mask=[True, False])), ValueError),
+        (lambda: stfem.certify(resting, tol=10**400), ValueError),
+        (lambda: stfem.solve(resting, cells=b"1", degree=1), TypeError),
+        (lambda: stfem.solve(resting, cells=np.ma.array([1], mask=[True]), degree=1), TypeError),
+        (lambda: stfem.solve(resting, cells=2, degree=1, history="False"), TypeError),
+        (lambda: stfem.solve(resting, cells=2, degree=1, progress="no"), TypeError),
+        (lambda: stfem.solve(resting, cells=2, degree=1, checkpoint="a\0b"), ValueError),
     ],
 )
 def test_a_clear_error_where_there_was_none(make, error):
@@ -110,6 +136,21 @@ def test_functions_that_change_from_call_to_call(function):
         ValueError, match="source: expected the same values at every call with the same points"
     ):
         stfem.Problem(equations.Burgers(1), stfem.Torus(1.0), 0.0, 0.1, source=function)
+
+
+def test_gradients_cannot_write_to_points():
+    """Nor one that writes: what other functions get afterwards are the points themselves."""
+
+    def writing(x, t):
+        x *= 0.5
+        return x
+
+    problem = stfem.Problem(
+        equations.Burgers(1), stfem.Torus(1.0), 0.0, 0.1, exact=lambda x, t: 0.0, exact_gradient=writing
+    )
+    x = np.array([[0.2, 0.4]])
+    np.testing.assert_array_equal(problem.exact_gradient(x, 0.0), [[[0.1, 0.2]]])
+    np.testing.assert_array_equal(x, [[0.2, 0.4]])
 
 
 def test_fluxes_that_write_to_their_traces():
