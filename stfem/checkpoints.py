@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stfem.arguments import check_methods
+from stfem.checks import described
 from stfem.estimators import Estimate
 from stfem.estimators.run import SlabRun
 from stfem.resumable import Grown, laid_out, resolved, taken_back
@@ -164,9 +165,14 @@ class Checkpoint:
         """Estimate and solution of a run that is done."""
         if self._finished is None:
             return None
+        from stfem.io.checks import check_estimate
+
         with self._fitting():
             values, sizes = taken_back(self._finished["values"]), self._finished["sizes"]
-            return Estimate(**self._finished["estimate"]), replace(self._solution, values=values, sizes=sizes)
+            self._check_values(values)
+            estimate = Estimate(**self._finished["estimate"])
+            check_estimate(self._file.path, self._finished["estimate"])
+            return estimate, replace(self._solution, values=values, sizes=sizes)
 
     def keep(self, estimate: Estimate, solution: Solution) -> None:
         """The run is done, and the same call returns this."""
@@ -177,7 +183,10 @@ class Checkpoint:
         return self._check(loaded_node(self._solution.semidiscretization, saved))
 
     def _check(self, node: Node) -> Node:
-        shape = self._solution.semidiscretization.shape
-        if np.shape(node.values) != shape:
-            raise ValueError(f"values: expected the shape {shape}, got {np.shape(node.values)}")
+        self._check_values(node.values)
         return node
+
+    def _check_values(self, values: Any) -> None:
+        shape = self._solution.semidiscretization.shape
+        if np.shape(values) != shape or values.dtype != np.float64 or not np.isfinite(values).all():
+            raise ValueError(f"values: expected finite numbers of shape {shape}, got {described(values)}")

@@ -14,6 +14,8 @@ __all__ = ["check_estimate", "check_levels"]
 
 _NODE = {"time", "values", "rate", "acceleration"}
 _INFINITE = float("inf")
+#: Of a history; shares and true errors may be NaN.
+_NUMBERS = {"time", "bound"}
 
 
 def check_levels(path: str | Path, saved: Mapping[str, Any], shape: tuple[int, ...]) -> None:
@@ -65,32 +67,43 @@ def check_estimate(path: str | Path, saved: Mapping[str, Any]) -> None:
         _number(path, "enclosure", end)
     for part in _mapping(path, saved, "parts").values():
         _number(path, "parts", part)
-    squares = saved["indicators_sq"]
-    if np.isnan(
-        real_array(checked_instance(f"{path}, indicators_sq", squares, np.ndarray, "squares"), "η²")
-    ).any():
+    squares, cells = _array(path, "indicators_sq", saved["indicators_sq"]), _cells(path, saved)
+    if np.isnan(squares).any():
         raise ValueError(f"{path}: expected numbers as indicators_sq, got NaN")
+    if cells is not None and squares.shape != cells:
+        raise ValueError(f"{path}, indicators_sq: expected the shape {cells}, got {squares.shape}")
     for name in ("assumptions", "unproved"):
         sentences = saved[name]
         if not isinstance(sentences, tuple) or not all(isinstance(entry, str) for entry in sentences):
             raise TypeError(f"{path}, {name}: expected a tuple of sentences, got {described(sentences)}")
-    history = _mapping(path, saved, "history")
-    lengths = {
-        len(
-            np.atleast_1d(
-                real_array(checked_instance(f"{path}, history, {name}", values, np.ndarray, "an array"), name)
-            )
-        )
-        for name, values in history.items()
+    history = {
+        name: _array(path, f"history, {name}", values)
+        for name, values in _mapping(path, saved, "history").items()
     }
-    if len(lengths) > 1:
-        raise ValueError(f"{path}, history: expected arrays of one length, got {sorted(lengths)}")
+    shapes = {values.shape for values in history.values()}
+    if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+        raise ValueError(f"{path}, history: expected arrays of one length, got shapes {sorted(shapes)}")
+    for name in history.keys() & _NUMBERS:
+        if np.isnan(history[name]).any():
+            raise ValueError(f"{path}, history, {name}: expected numbers, got NaN")
     factor = _mapping(path, saved, "facts").get("error_factor", 1.0)
     checked_number(f"{path}, error_factor", factor, "a factor", 0.0)
 
 
 def _mapping(path: str | Path, saved: Mapping[str, Any], name: str) -> dict[str, Any]:
     return checked_instance(f"{path}, {name}", saved.get(name, {}), dict, "entries by name")
+
+
+def _array(path: str | Path, name: str, value: object) -> Any:
+    """The value, if it is an array of real numbers."""
+    entry = f"{path}, {name}"
+    return real_array(checked_instance(entry, value, np.ndarray, "an array"), entry)
+
+
+def _cells(path: str | Path, saved: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Shape of arrays over the cells, where the facts tell it."""
+    cells = _mapping(path, saved, "facts").get("cells")
+    return cells if cells is None or isinstance(cells, tuple) else (cells,)
 
 
 def _number(path: str | Path, name: str, value: object) -> None:

@@ -192,5 +192,8 @@ def load_estimate(path: str | Path) -> Estimate:
         name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
     }
     check_entries(path, saved, needed, {*known})
-    check_estimate(path, saved)
+    try:
+        check_estimate(path, saved)
+    except TypeError as error:  # the file is what is wrong, whoever gave its name
+        raise ValueError(str(error)) from None
     return Estimate(**saved)

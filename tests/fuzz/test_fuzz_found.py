@@ -1,5 +1,6 @@
 """What the campaigns have found, each with the input that showed it."""
 
+import dataclasses
 import itertools
 import time
 
@@ -10,7 +11,7 @@ import skfem
 import stfem
 from stfem import data, equations, fluxes, plotting, reconstruction, semidiscretization, timestepping
 from stfem.data import as_data, polynomial_range, sine
-from stfem.io import save_solution
+from stfem.io import container, save_solution
 from stfem.meshes import TensorGrid
 
 EXPECTED = r"expected .*, got"
@@ -279,3 +280,32 @@ def test_numbers_of_other_kinds_are_the_same_numbers():
     assert problem.final_time == 0.5
     assert fluxes.InteriorPenalty(np.float32(8)).penalty == 8.0
     assert stfem.solve(problem, cells=np.array([4]), degree=np.int64(1)).semidiscretization.grid.cells == (4,)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("indicators_sq", np.zeros((2, 3))),
+        ("indicators_sq", np.zeros(2, dtype=complex)),
+        ("indicators_sq", "ab"),
+        ("history", {"time": np.ones((2, 2)), "bound": np.ones((2, 2))}),
+        ("history", {"time": np.array(1.0)}),
+        ("history", {"time": np.ones(2), "bound": np.ones(3)}),
+        ("history", {"bound": np.array([1.0, np.nan])}),
+        ("history", {"bound": np.ones(2, dtype=complex)}),
+        ("history", {"bound": "ab"}),
+    ],
+)
+def test_arrays_of_estimates_in_files(tmp_path, name, value):
+    """Of certificates as of checkpoints of runs that are done."""
+    path = tmp_path / "run"
+    result = stfem.certify(resting, cells=2, degree=1, dt=0.05, checkpoint=path)
+    saved = dataclasses.replace(result.estimate, **{name: value}).save(tmp_path / "estimate.npz")
+    with pytest.raises(ValueError, match=rf"estimate\.npz, {name}.*: expected"):
+        stfem.Estimate.load(saved)
+    content = container.read(path, "checkpoint")
+    content["finished"]["estimate"][name] = value
+    with path.open("wb") as stream:
+        container.dump(stream, "checkpoint", content)
+    with pytest.raises(ValueError, match="run: expected the state of this run, got another"):
+        stfem.certify(resting, cells=2, degree=1, dt=0.05, checkpoint=path)

@@ -289,8 +289,8 @@ def test_infinities_and_nothing_come_back(tmp_path):
         enclosure=(0.0, math.inf),
         error=None,
         error_final=math.nan,
-        history={"bound": np.array([1.0, math.inf, math.nan])},
-        facts={"cells": (4, 4), "name": "ü", "step": np.float64(0.5), "list": [1, (2,)]},
+        history={"bound": np.array([1.0, 2.0, math.inf]), "temporal": np.array([0.5, math.inf, math.nan])},
+        facts={"cells": (4,), "name": "ü", "step": np.float64(0.5), "list": [1, (2,)]},
         assumptions=(),
     )
     odd.save(tmp_path / "estimate.npz")
