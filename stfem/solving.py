@@ -29,6 +29,7 @@ from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.stationary import StationarySolution
 from stfem.timestepping import (
+    MOST_STEPS,
     ControlledSteps,
     Node,
     StepControl,
@@ -115,7 +116,8 @@ def solve(
     Raises
     ------
     ValueError, TypeError
-        For arguments out of range, both ``dt`` and ``cfl``, or an explicit stepper without a stable step.
+        For arguments out of range, both ``dt`` and ``cfl``, an explicit stepper without a stable step, or
+        waves too fast for any.
     SolverError
         Where the run comes to no end, with time, step and, where it is known, cell and state; what was
         reached is its ``solution``. `NonFiniteError` where it blows up, among them `CflError` where the time
@@ -266,6 +268,8 @@ def _prepare(
     projection = semi.project(problem.initial)
     limits = StepLimits.of(semi, projection)
     _require_waves(semi, projection, limits.convective_rate)
+    if dt is None and np.isinf(limits.convective_rate):
+        _require_steps(problem, limits.convective_rate, 0.0)
     chosen = stepper if stepper is not None else limits.default_stepper(dt)
     initial = corrected_start(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
@@ -276,6 +280,8 @@ def _prepare(
         limits = replace(limits, convective_rate=max(limits.convective_rate, rate))
     limit = limits.stable_step if control is None else limits.stability_limit
     step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limit(chosen)
+    if dt is None:
+        _require_steps(problem, limits.convective_rate, step)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
 
 
@@ -283,6 +289,15 @@ def _require_waves(semi: AnySemidiscretization, values: Array, rate: float, advi
     """Raise InadmissibleStateError for initial values without wave speeds, whose largest rate tells."""
     if not np.isfinite(rate):
         require_admissible(semi, values, advice)
+
+
+def _require_steps(problem: Problem, rate: float, step: float) -> None:
+    """Raise ValueError for waves that need more time steps than a run may have."""
+    if not step >= problem.final_time / MOST_STEPS:
+        raise ValueError(
+            f"problem: expected waves that {MOST_STEPS:g} time steps can follow to the final time, got wave "
+            f"speeds of {rate:.3g} cells per unit of time, for which a step is {step:.3g}"
+        )
 
 
 def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:

@@ -45,6 +45,7 @@ class StencilConvection:
         return StencilConvection(self._grid, self._degree, self._traces, diffusion)
 
 
+@np.errstate(invalid="ignore")  # of velocities near the largest number; waves are refused afterwards
 def linear_traces(equation: Equation, flux: ConvectiveFlux) -> list[tuple[float, float]] | None:
     """Coefficients (a⁻, a⁺) per direction of a numerical flux a⁻u⁻ + a⁺u⁺.
 

@@ -8,6 +8,7 @@ from stfem.timestepping.failing import CflError, InadmissibleStateError, diagnos
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
 from stfem.timestepping.integrate import (
+    MOST_STEPS,
     DataError,
     Integration,
     Node,
@@ -34,6 +35,7 @@ from stfem.timestepping.stepper import ODE, DrivenODE, ImplicitODE, InPlaceODE, 
 from stfem.timestepping.tableau import AdditiveTableau, ButcherTableau
 
 __all__ = [
+    "MOST_STEPS",
     "ARK324L2SA",
     "ARK548L2SA",
     "DORMAND_PRINCE5",

@@ -15,6 +15,9 @@ from stfem.resumable import Resumable, laid_out, taken_back
 from stfem.semidiscretization import SolveError
 from stfem.timestepping.stepper import ODE, Array, Stepper, Writing
 
+#: Steps of a run, at most.
+MOST_STEPS = 1e12
+
 
 @dataclass(frozen=True, eq=False)
 class Node:
@@ -71,7 +74,7 @@ def number_of_steps(final_time: float, dt: float) -> int:
     # Rounding in final_time/dt must not cost a step: 0.3/0.1 needs 3, and a ratio just above a whole number
     # that one.
     steps = final_time / dt * (1 - 1e-10)
-    if steps > 1e12:
+    if steps > MOST_STEPS:
         raise ValueError(f"expected at most 1e12 steps, got final time {final_time} with time step {dt}")
     return max(1, ceil(steps))
 

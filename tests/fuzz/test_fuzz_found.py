@@ -309,3 +309,25 @@ def test_arrays_of_estimates_in_files(tmp_path, name, value):
         container.dump(stream, "checkpoint", content)
     with pytest.raises(ValueError, match="run: expected the state of this run, got another"):
         stfem.certify(resting, cells=2, degree=1, dt=0.05, checkpoint=path)
+
+
+@pytest.mark.parametrize("equation", [equations.AdvectionDiffusion(1.0, 0.1), equations.Burgers(1, 0.1)])
+def test_boundary_data_are_asked_for_within_the_run(equation):
+    """Their rates of change are differences, which would look beyond the final time at its end."""
+    times = []
+
+    def g(x, t):
+        times.append(float(t))
+        return 0.1 * t + 0.0 * x[0]
+
+    problem = stfem.Problem(equation, stfem.Box(0.0, 1.0, stfem.Dirichlet(g)), 0.0, 0.1)
+    assert stfem.certify(problem, cells=4, degree=1).bound < 1.0
+    assert (min(times), max(times)) == (0.0, 0.1)
+
+
+@pytest.mark.parametrize("speed", [1e99, 1e308])
+def test_waves_beyond_all_time_steps(speed):
+    """No time step was given, so that none is complained of."""
+    problem = stfem.Problem(equations.AdvectionDiffusion(speed, 0.1), stfem.Torus(1.0), sine(2 * np.pi), 1.0)
+    with pytest.raises(ValueError, match=r"problem: expected waves .*, got wave speeds of"):
+        stfem.solve(problem, cells=8, degree=1)

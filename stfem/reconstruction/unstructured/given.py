@@ -34,9 +34,12 @@ class BoundaryValues:
     ----------
     parts
         Facets and data of every boundary.
+    final_time
+        Data are not asked for beyond it.
     """
 
     parts: Sequence[tuple[Index, Data]]
+    final_time: float | None = None
 
     @property
     def facets(self) -> Index:
@@ -63,7 +66,7 @@ class NodeValues:
         for facets, data in values.parts:
             members = space.nodes_on(facets)
             place = np.searchsorted(self.nodes, members)
-            self._parts.append((place, FixedInTime((data,), space.points[:, members])))
+            self._parts.append((place, FixedInTime((data,), space.points[:, members], values.final_time)))
 
     def __call__(self, t: float, rate: bool = False) -> Array:
         """Values ``(1, nodes)``, or their rates of change."""
@@ -104,7 +107,7 @@ def boundary_values(problem: Problem, mesh: UnstructuredMesh, lifted: Collection
         if not diffuses and steady:
             facets = facets[_enters(problem, mesh, facets)]
         entries.append((facets, part.condition.data(mesh.dim, 1, part.name)[0]))
-    return BoundaryValues(entries)
+    return BoundaryValues(entries, problem.final_time)
 
 
 def _enters(problem: Problem, mesh: UnstructuredMesh, facets: Index) -> NDArray[np.bool_]:

@@ -56,6 +56,8 @@ class NaturalPart:
         Points ``(d − 1, Q)`` on the reference facet.
     diffuses
         Whether D ≠ 0.
+    final_time
+        Data are not asked for beyond it.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class NaturalPart:
         part: BoundaryPart,
         parameters: Array,
         diffuses: bool,
+        final_time: float,
     ) -> None:
         self.name, self.condition, self.facets = part.name, part.condition, part.facets
         self.x = mesh.facet_points(parameters, part.facets)
@@ -73,7 +76,7 @@ class NaturalPart:
         self._velocity = FixedInTime(transport_velocity(equation), self.x)
         self.data = part.condition.data(equation.dim, 1, part.name)[0]
         self.transfer = part.condition.transfer(equation.dim, part.name)
-        self._g = FixedInTime((self.data,), self.x)
+        self._g = FixedInTime((self.data,), self.x, final_time)
         self._alpha = FixedInTime((self.transfer,), self.x)
         self._diffuses = diffuses
         self._silent = not diffuses and not part.condition.total
@@ -168,7 +171,7 @@ class NaturalConditions:
 
     def at(self, parameters: Array) -> NaturalFluxes:
         """The conditions at points ``(d − 1, Q)`` of the facets."""
-        arguments = (parameters, self._diffuses)
+        arguments = (parameters, self._diffuses, self._problem.final_time)
         return NaturalFluxes(
             parameters, [NaturalPart(self._equation, self._mesh, part, *arguments) for part in self._parts]
         )

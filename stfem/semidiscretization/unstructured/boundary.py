@@ -19,24 +19,33 @@ __all__ = ["BoundaryFacets", "FixedInTime", "boundary_facets"]
 
 #: Normal velocity, relative to the largest velocity, from which on a flow counts as entering.
 _ENTERING = 1e-10
+#: Step of differences in time, relative to the final time.
+_STEP = 1e-5
 
 
 class FixedInTime:
     """Values of data at fixed points, kept where they do not depend on time.
 
-    Attributes
+    Parameters
     ----------
-    time_step
-        Step of differences, where a rate of change is asked for that is not known exactly.
+    data, x
+        What is evaluated, and where ``(d, Q, …)``.
+    final_time
+        Data are not asked for beyond it. 1e-5 of it, or of 1 where it is not given, is the step of
+        differences where a rate of change is asked for that is not known exactly.
     """
 
-    time_step = 1e-5
-
-    def __init__(self, data: Sequence[Data], x: Array) -> None:
+    def __init__(self, data: Sequence[Data], x: Array, final_time: float | None = None) -> None:
+        self.until(np.inf if final_time is None else final_time)
         self._data, self._x = data, x
         self.time_dependent = any(datum.time_dependent for datum in data)
         self.is_zero = all(datum.is_zero for datum in data)
         self._kept: Array | None = None
+
+    def until(self, final_time: float) -> None:
+        """Ask for no data beyond this time."""
+        self._latest = final_time
+        self._step = _STEP * (final_time if np.isfinite(final_time) else 1.0)
 
     def __call__(self, t: float, rate: bool = False) -> Array:
         """Values ``(m, Q, …)``, or their rates of change."""
@@ -51,13 +60,13 @@ class FixedInTime:
         return values
 
     def _rate(self, datum: Data, t: float) -> Array:
-        """∂_t of one datum: exact where it is known, else by differences of second order, ahead of t."""
+        """∂_t of one datum: exact where it is known, else by differences ahead of t, at the end behind."""
         if not datum.time_dependent:
             return np.zeros(self._x.shape[1:])
         try:
             return datum.time_derivative()(self._x, t)
         except TypeError:
-            h = self.time_step
+            h = self._step if t + 2.0 * self._step <= self._latest else -self._step  # second order
             now, soon, later = (datum(self._x, t + k * h) for k in range(3))
             return np.asarray((4.0 * soon - later - 3.0 * now) / (2.0 * h))
 

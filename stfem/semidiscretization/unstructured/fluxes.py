@@ -32,8 +32,7 @@ class SchemeFluxes:
     convection, diffusion
         The two parts of the scheme.
     duration
-        Time in which boundary data change: 1e-5 of it is the step of differences where their rates are not
-        known exactly.
+        Final time, which data are not asked for beyond; 1e-5 of it is the step of differences in time.
 
     Attributes
     ----------
@@ -46,7 +45,7 @@ class SchemeFluxes:
         For systems.
     """
 
-    def __init__(self, convection: Convection, diffusion: Diffusion, duration: float = 1.0) -> None:
+    def __init__(self, convection: Convection, diffusion: Diffusion, duration: float) -> None:
         if convection.equation.components > 1:
             name = type(convection.equation).__name__
             raise TypeError(f"equation: expected a scalar one, got {name}")
@@ -56,10 +55,10 @@ class SchemeFluxes:
         self._convection = Convection(self.space, equation, convection.flux, diffusion.conditions, order)
         self._diffusion, self._equation = diffusion, equation
         self._rule, self._traces = CellRule(self.space, order), FacetTraces(self.space, order)
-        parameters, self._step = self._traces.parameters, _STEP * duration
+        parameters, self._duration = self._traces.parameters, duration
         self._boundary = boundary_facets(self.space.mesh, diffusion.conditions, equation, parameters)
         for part in (*self._boundary, *self._convection.boundary):
-            part.g.time_step *= duration
+            part.g.until(duration)
 
     @cached_property
     def _interior(self) -> tuple[list[Array], list[Array], Array]:
@@ -77,11 +76,13 @@ class SchemeFluxes:
     def convective_rate(self, t: float, u: Array, change: Array) -> tuple[Array, Array]:
         """The rates of change of `convective` where u changes at a rate.
 
-        Those of a nonlinear flux by differences of second order, ahead of t: bounds hold for any h̃.
+        Those of a nonlinear flux by differences of second order, ahead of t or, at the end, behind: bounds
+        hold for any h̃.
         """
         if self._equation.linear:
             return self.convective(t, change, True)
-        h = self._step
+        h = _STEP * self._duration
+        h = h if t + 2.0 * h <= self._duration else -h
         now, soon, later = (self.convective(t + k * h, u + k * h * change) for k in range(3))
         cells, facets = (
             (4.0 * b - c - 3.0 * a) / (2.0 * h) for a, b, c in zip(now, soon, later, strict=True)
