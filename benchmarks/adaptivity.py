@@ -1,10 +1,12 @@
 """Adaptivity: time of marking, and mass through many changes of a mesh.
 
-    python benchmarks/adaptivity.py [--quick] [--only marking cycles]
+    python benchmarks/adaptivity.py [--quick] [--only marking cycles stationary unsteady]
 
 *marking*: median seconds of every rule on indicators of several kinds. *cycles*: a strip moves through a
 mesh, which is refined in it and coarsened elsewhere, with a function taken along; the largest change of its
-mass relative to the first one, and the median time of a change. Writes results/adaptivity.json and .md.
+mass relative to the first one, and the median time of a change. *stationary*: layers without time, adaptive
+against uniform meshes, see adaptivity_stationary.py. *unsteady*: the same in time, with meshes that change,
+see adaptivity_unsteady.py. Writes results/adaptivity.json and .md.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
+import adaptivity_stationary as stationary
+import adaptivity_unsteady as unsteady
 import numpy as np
 import records
 import skfem
@@ -158,33 +162,51 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-SERIES: dict[str, Any] = {"marking": Marking(), "cycles": Cycles()}
+SERIES: dict[str, Any] = {
+    "marking": Marking(),
+    "cycles": Cycles(),
+    "stationary": stationary.Layers(),
+    "unsteady": unsteady.Unsteady(),
+}
 
 
 def failures(rows: list[dict[str, Any]]) -> list[str]:
     """What misses a target."""
-    missed = []
+    missed = stationary.failures([row for row in rows if row["series"] == "stationary"])
     for row in rows:
         if row["series"] == "marking" and row["seconds"] > MARKING_SECONDS * row["count"] / 1e6:
             missed.append(f"{row['rule']}, {row['indicators']}: {row['seconds']} s")
         if row["series"] == "cycles" and row["drift"] > MASS_DRIFT:
             missed.append(f"{row['cells']}, q = {row['q']}: mass changed by {row['drift']}")
-    return missed
+    return missed + unsteady.failures(rows)
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
-    """Both tables, and what misses its target."""
+    """All tables, and what misses its target."""
     lines = []
     for name, title in (
         ("marking", f"*Marking, target {MARKING_SECONDS} s for a million indicators*"),
         ("cycles", f"*Refined and coarsened in turn, target {MASS_DRIFT:g} for the change of the mass*"),
+        ("unsteady", "*Problems in time: largest and mean number of unknowns*"),
     ):
         own = [{key: row[key] for key in row if key != "series"} for row in rows if row["series"] == name]
         if own:
             lines += [title, "", records.markdown(own), ""]
+    layers = [row for row in rows if row["series"] == "stationary"]
+    if layers:
+        lines += ["*Layers without time*", "", stationary.table(layers), ""]
+    if orders := unsteady.summary(rows):
+        lines += [unsteady.TITLE, "", records.markdown(orders), ""]
     missed = failures(rows)
     lines += [f"{len(rows)} runs, {len(missed)} miss a target{':' if missed else '.'}", ""]
     return "\n".join([*lines, *(f"- {sentence}" for sentence in missed)])
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row on the terminal."""
+    if row["series"] == "stationary":
+        return stationary.line(row)
+    return "  ".join(str(value) for value in row.values())
 
 
 def main() -> None:
@@ -194,7 +216,7 @@ def main() -> None:
         __doc__.splitlines()[0],
         SERIES,
         lambda _, series: series.rows(),
-        lambda row: "  ".join(str(value) for value in row.values()),
+        line,
         tables,
     )
 

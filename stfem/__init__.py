@@ -16,6 +16,7 @@ from stfem.adaptivity import ToleranceCertificate, ToleranceError
 from stfem.adaptivity.certifying import certify
 from stfem.amplification import StabilityFactor, stability_factor
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
+from stfem.failures import InterruptedRunError, SolverError
 from stfem.problems import (
     Box,
     Dirichlet,
@@ -34,20 +35,24 @@ from stfem.reconstruction import Hermite, Siac
 from stfem.semidiscretization import EquationProjection, Gmres, SolveError, UnfinishedSolveWarning
 from stfem.solution import Solution
 from stfem.solving import Certificate, estimate, solve
-from stfem.stationary import StationarySolution, solve_stationary
-from stfem.timestepping import NonFiniteError
+from stfem.stationary import StationaryCertificate, StationarySolution, solve_stationary
+from stfem.timestepping import CflError, DataError, InadmissibleStateError, NonFiniteError
 
 __version__ = installed_version()
 
 __all__ = [
     "Box",
     "Certificate",
+    "CflError",
+    "DataError",
     "Dirichlet",
     "Domain",
     "EquationProjection",
     "Estimate",
     "Gmres",
     "Hermite",
+    "InadmissibleStateError",
+    "InterruptedRunError",
     "MeshEstimator",
     "Neumann",
     "NonFiniteError",
@@ -57,8 +62,10 @@ __all__ = [
     "Siac",
     "Solution",
     "SolveError",
+    "SolverError",
     "SplitEstimator",
     "StabilityFactor",
+    "StationaryCertificate",
     "StationaryProblem",
     "StationarySolution",
     "ToleranceCertificate",

@@ -10,11 +10,16 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
+from stfem.checks import described, whole_number
+from stfem.determinism import deterministic
 from stfem.semidiscretization.linearised import linearised, mass_root, steady
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 
 __all__ = ["StabilityFactor", "stability_factor"]
+
+#: One factorisation each.
+_MOST_INTERVALS = 100_000
 
 #: The two-stage diagonally implicit method of order 2 that damps stiff modes: γ = 1 − 1/√2.
 _GAMMA = 1.0 - 0.5**0.5
@@ -67,6 +72,7 @@ class StabilityFactor:
         )
 
 
+@deterministic
 def stability_factor(solution: Solution, starts: int = 8, intervals: int = 64) -> StabilityFactor:
     """Estimate by how much small errors of a solution grow until the final time.
 
@@ -100,9 +106,9 @@ def stability_factor(solution: Solution, starts: int = 8, intervals: int = 64) -
     """
     if not isinstance(solution, Solution):
         raise TypeError(f"solution: expected a Solution, got a {type(solution).__name__}")
-    for name, number in (("starts", starts), ("intervals", intervals)):
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
-            raise TypeError(f"{name}: expected a whole number, got {number!r}")
+    starts, intervals = whole_number("starts", starts), whole_number("intervals", intervals)
+    if intervals > _MOST_INTERVALS:
+        raise ValueError(f"intervals: expected at most {_MOST_INTERVALS}, got {described(intervals)}")
     if starts < 1 or intervals < starts:
         raise ValueError(f"starts, intervals: expected 1 ≤ starts ≤ intervals, got {starts} and {intervals}")
     steps = list(_steps(solution, intervals))

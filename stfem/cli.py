@@ -18,12 +18,11 @@ from stfem.adaptivity import ToleranceError
 from stfem.adaptivity.certifying import certify
 from stfem.demo import FILES, QUICK, DemoParameters, run_demo
 from stfem.estimators import Estimate, MeshEstimator
+from stfem.failures import SolverError
 from stfem.plotting import PICTURE_ENDINGS
 from stfem.problems import BOUNDED, CATALOGUE, STATIONARY, Domain, Problem, StationaryProblem
-from stfem.semidiscretization import SolveError
 from stfem.solving import estimate
 from stfem.stationary import solve_stationary
-from stfem.timestepping import NonFiniteError
 
 #: Everything that can be certified by name.
 _PROBLEMS: dict[str, Callable[..., Problem | StationaryProblem]] = {**CATALOGUE, **BOUNDED, **STATIONARY}
@@ -68,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError) as error:
         print(f"stfem: {error}", file=sys.stderr)
         return 2
-    except (NonFiniteError, SolveError, ToleranceError, OSError) as error:
+    except (SolverError, ToleranceError, OSError) as error:
         print(f"stfem: {error}", file=sys.stderr)
         return 1
     return result

@@ -17,7 +17,7 @@ from stfem.semidiscretization import AnySemidiscretization, Semidiscretization
 from stfem.spaces.field import Field
 from stfem.spaces.mesh_field import MeshField
 from stfem.spaces.stencil import Array
-from stfem.timestepping import Node, Stepper, integrate, number_of_steps
+from stfem.timestepping import Node, Stepper, integrate, number_of_steps, repeat, times_of
 
 #: Relative difference in L² of two runs of one computation that round-off on two machines may explain.
 _ROUNDING = 1e-9
@@ -34,11 +34,14 @@ class Solution:
     semidiscretization
         Grid, space and fluxes.
     stepper, dt
-        Time stepping and upper limit of the step; steps are equal and end at the final time exactly.
+        Time stepping and upper limit of the step; steps end at the final time exactly, and are equal where
+        ``sizes`` says nothing else.
     initial
         U_0 in kernel layout.
     values
         U(T) in kernel layout: ``(m, q+1, …, N…)`` on a torus, ``(m, modes, C)`` elsewhere.
+    sizes
+        The steps ``(steps,)`` that a `StepControl` has chosen, None for equal ones.
     """
 
     problem: Problem
@@ -48,6 +51,7 @@ class Solution:
     initial: Array
     values: Array
     stored: tuple[Node, ...] | None = field(default=None, repr=False)
+    sizes: Array | None = None
 
     @property
     def time(self) -> float:
@@ -57,7 +61,14 @@ class Solution:
     @property
     def steps(self) -> int:
         """Number of time steps."""
+        if self.sizes is not None:
+            return len(self.sizes)
         return number_of_steps(self.problem.final_time, self.dt)
+
+    @property
+    def times(self) -> Array:
+        """Times of all nodes, ``(steps + 1,)``."""
+        return times_of(self.time, self.steps if self.sizes is None else self.sizes)
 
     @property
     def coefficients(self) -> Array:
@@ -80,9 +91,10 @@ class Solution:
         """
         if self.stored is not None:
             return iter(self.stored)
-        return self._ending_at_values(
-            integrate(self.semidiscretization, self.stepper, self.initial, self.problem.final_time, self.dt)
-        )
+        semi, stepper, final_time = self.semidiscretization, self.stepper, self.problem.final_time
+        if self.sizes is not None:
+            return self._ending_at_values(repeat(semi, stepper, self.initial, final_time, self.sizes))
+        return self._ending_at_values(integrate(semi, stepper, self.initial, final_time, self.dt))
 
     def _ending_at_values(self, nodes: Iterator[Node]) -> Iterator[Node]:
         steps = self.steps

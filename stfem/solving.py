@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
 from threading import RLock
 from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from tqdm import tqdm
 
+from stfem.arguments import check_methods, check_objects, check_positive, named
+from stfem.certificates import Certificate, certified, together
+from stfem.checkpoints import EVERY, Checkpoint
+from stfem.checks import checked_flag
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
-from stfem.problems import Problem, Torus, UnsupportedDomainError
+from stfem.problems import Problem, Torus
 from stfem.problems.domain import torus_of
-from stfem.reconstruction import Reconstruction, Siac, initial_corrected
-from stfem.semidiscretization import (
-    AnySemidiscretization,
-    EquationProjection,
-    Semidiscretization,
-    semidiscretize,
-)
+from stfem.reconstruction import Reconstruction, corrected_start, defect_norm
+from stfem.running import Interruption, Recorder, Run, failed, with_steps
+from stfem.semidiscretization import AnySemidiscretization, EquationProjection, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
 from stfem.stationary import StationarySolution
-from stfem.timestepping import Node, StepLimits, Stepper, integrate
+from stfem.timestepping import (
+    ControlledSteps,
+    Node,
+    StepControl,
+    StepLimits,
+    Stepper,
+    integrate,
+    require_admissible,
+)
+
+__all__ = ["DEFAULT_CFL", "Certificate", "Estimator", "certify", "chosen_estimator", "estimate", "solve"]
 
 #: One for every scheme in use.
 _LOCKS: WeakKeyDictionary[AnySemidiscretization, RLock] = WeakKeyDictionary()
@@ -46,6 +57,7 @@ class Estimator(Protocol):
         ...
 
 
+@deterministic
 def solve(
     problem: Problem,
     *,
@@ -54,11 +66,14 @@ def solve(
     dt: float | None = None,
     cfl: float | None = None,
     stepper: Stepper | None = None,
+    step_control: StepControl | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
     history: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float = EVERY,
 ) -> Solution:
     """Solve a problem with the discontinuous Galerkin method of lines (T1.2).
 
@@ -78,6 +93,8 @@ def solve(
         Time stepping; by default explicit of order ≥ 2q + 1, implicit–explicit where diffusion would limit an
         explicit step below a quarter of the convective one, or below ``dt``; on a `Box` or `Domain` Radau IIA
         for a ``dt`` that would be unstable with both.
+    step_control
+        Steps that follow the temporal part of the residual, at most ``dt`` or the stability limit.
     flux, penalty
         Numerical fluxes.
     initial_correction
@@ -87,6 +104,9 @@ def solve(
         Show a progress bar.
     history
         Keep all time nodes in memory (otherwise only the last; an estimate then repeats the time stepping).
+    checkpoint, every
+        File for the last node, or with ``history`` for all of them, written each time that so many seconds
+        have passed. With that file the same call goes on from it, to the same solution bit for bit.
 
     Returns
     -------
@@ -96,16 +116,42 @@ def solve(
     ------
     ValueError, TypeError
         For arguments out of range, both ``dt`` and ``cfl``, or an explicit stepper without a stable step.
-    NonFiniteError
-        Where the run blows up, with time and step.
+    SolverError
+        Where the run comes to no end, with time, step and, where it is known, cell and state; what was
+        reached is its ``solution``. `NonFiniteError` where it blows up, among them `CflError` where the time
+        step was too long, and `InadmissibleStateError` for states without wave speeds; `SolveError` for a
+        system that was not solved; `DataError` for data that are unusable at some time; `StepSizeError` where
+        no step meets the tolerance of ``step_control``.
+    InterruptedRunError
+        For a first Ctrl-C, after the step the run is in; a second one interrupts at once.
+    OSError
+        For a checkpoint that cannot be written; one of another run is a ValueError.
     """
-    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, initial_correction)
-    nodes = _stream(solution, progress)
-    kept = tuple(nodes) if history else None
-    last = kept[-1] if kept else deque(nodes, maxlen=1).pop()
-    return replace(solution, values=last.values, stored=kept)
+    checked_flag("history", history)
+    solution = _prepare(
+        problem, cells, degree, dt, cfl, stepper, step_control, flux, penalty, initial_correction
+    )
+    run = _run(solution, step_control, initial_correction)
+    call, control = "solve with history" if history else "solve", (step_control, initial_correction)
+    with (
+        nullcontext()
+        if checkpoint is None
+        else Checkpoint(checkpoint, every, call, solution, control=step_control and control)
+    ) as place:
+        with Interruption() as interruption:
+            recorder = Recorder(run, progress, interruption)
+            kept: Sequence[Node] = (
+                deque(recorder, maxlen=None if history else 1)
+                if place is None
+                else place.nodes(recorder, history)
+            )
+        solution = with_steps(solution, run)
+        if recorder.failure is not None:
+            raise failed(recorder.failure, solution, recorder.last)
+    return replace(solution, values=kept[-1].values, stored=tuple(kept) if history else None)
 
 
+@deterministic
 def estimate(solution: Solution | StationarySolution, estimator: Estimator | None = None) -> Estimate:
     """Guaranteed bound, enclosure and indicators for a solution (T2–T4).
 
@@ -129,7 +175,7 @@ def estimate(solution: Solution | StationarySolution, estimator: Estimator | Non
         return solution.estimate(estimator)
     if not isinstance(solution, Solution):
         raise TypeError(
-            f"solution: expected a Solution, as solve(…) returns it, got {_named(solution)}; "
+            f"solution: expected a Solution, as solve(…) returns it, got {named(solution)}; "
             "certify(problem, …) solves and estimates"
         )
     chosen = chosen_estimator(estimator, solution.problem)
@@ -141,24 +187,7 @@ def estimate(solution: Solution | StationarySolution, estimator: Estimator | Non
     return replace(result, facts={**result.facts, **solution.facts})
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Certificate(Estimate):
-    """An estimate together with the solution it is about.
-
-    Attributes
-    ----------
-    solution
-        The numerical solution; all other attributes are those of `Estimate`.
-    """
-
-    solution: Solution
-
-    @property
-    def estimate(self) -> Estimate:
-        """The estimate alone."""
-        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
-
-
+@deterministic
 def certify(
     problem: Problem,
     *,
@@ -168,10 +197,13 @@ def certify(
     dt: float | None = None,
     cfl: float | None = None,
     stepper: Stepper | None = None,
+    step_control: StepControl | None = None,
     flux: ConvectiveFlux = flux_rusanov,
     penalty: InteriorPenalty | None = None,
     initial_correction: bool | Reconstruction | EquationProjection = True,
     progress: bool = False,
+    checkpoint: str | Path | None = None,
+    every: float = EVERY,
 ) -> Certificate:
     """Solve and estimate in one streaming pass: memory does not grow with the number of steps.
 
@@ -185,46 +217,23 @@ def certify(
 
     Raises
     ------
-    ValueError, TypeError, NonFiniteError
-        As `solve`.
+    ValueError, TypeError, SolverError, InterruptedRunError
+        As `solve`; what was reached is the ``certificate`` of the last two.
     """
     chosen = chosen_estimator(estimator, problem)
     rule = getattr(chosen, "reconstruction", None)
     correction = rule if initial_correction is True and rule is not None else initial_correction
-    solution = _prepare(problem, cells, degree, dt, cfl, stepper, flux, penalty, correction)
-    recorder = _Recorder(_stream(solution, progress))
-    started = time.perf_counter()
-    result = chosen.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
-    solution = replace(solution, values=recorder.last.values)
-    facts = {
-        **result.facts,
-        **solution.facts,
-        "seconds_solve": recorder.seconds,
-        "seconds_estimate": time.perf_counter()
-        - started
-        - recorder.seconds
-        - result.facts.get("seconds_true_error", 0.0),
-    }
-    own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)} | {"facts": facts}
-    return Certificate(**own, solution=solution)
-
-
-class _Recorder:
-    """Passes nodes on, remembers the last one and the time that computing them took."""
-
-    def __init__(self, nodes: Iterator[Node]) -> None:
-        self._nodes = nodes
-        self.seconds = 0.0
-
-    def __iter__(self) -> Iterator[Node]:
-        while True:
-            started = time.perf_counter()
-            node = next(self._nodes, None)
-            self.seconds += time.perf_counter() - started
-            if node is None:
-                return
-            self.last = node
-            yield node
+    solution = _prepare(problem, cells, degree, dt, cfl, stepper, step_control, flux, penalty, correction)
+    run = _run(solution, step_control, correction)
+    if checkpoint is None:
+        return certified(run, solution, chosen, progress, None)
+    control = step_control and (step_control, correction)
+    with Checkpoint(checkpoint, every, "certify", solution, chosen, control) as place:
+        if place.result is not None:
+            return together(*place.result)
+        certificate = certified(run, solution, chosen, progress, place)
+        place.keep(certificate, certificate.solution)
+        return certificate
 
 
 # squares of values that are too large overflow; the run that follows ends with an error of its own
@@ -236,63 +245,44 @@ def _prepare(
     dt: float | None,
     cfl: float | None,
     stepper: Stepper | None,
+    control: StepControl | None,
     flux: ConvectiveFlux,
     penalty: InteriorPenalty | None,
     initial_correction: bool | Reconstruction | EquationProjection,
 ) -> Solution:
     """Everything that is known before the first step."""
     if not isinstance(problem, Problem):
-        raise TypeError(f"problem: expected a Problem, got {_named(problem)}")
+        raise TypeError(f"problem: expected a Problem, got {named(problem)}")
+    if control is not None and not isinstance(control, StepControl):
+        raise TypeError(f"step_control: expected a StepControl(tol), got {named(control)}")
     if dt is not None and cfl is not None:
         raise TypeError("solve: expected either dt or cfl, got both")
     for name, value in (("dt", dt), ("cfl", cfl)):
-        _check_positive(name, value)
-    _check_objects(stepper, flux, penalty, initial_correction)
+        check_positive(name, value)
+    check_objects(stepper, flux, penalty, initial_correction)
     if isinstance(degree, (float, np.floating)) and float(degree).is_integer():
         degree = int(degree)  # like the numbers of cells: 2.0 is a whole number
     semi = semidiscretize(problem, cells, degree, flux, penalty)
     projection = semi.project(problem.initial)
-    limits = StepLimits(
-        semi.degree,
-        problem.final_time,
-        semi.convective_rate(projection),
-        semi.transport_spectrum,
-        (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
-        semi.reaction_rate,
-        hasattr(semi, "linearise"),
-    )
+    limits = StepLimits.of(semi, projection)
+    _require_waves(semi, projection, limits.convective_rate)
     chosen = stepper if stepper is not None else limits.default_stepper(dt)
-    initial = _corrected(semi, initial_correction, getattr(chosen, "implicit", False))
+    initial = corrected_start(semi, initial_correction, getattr(chosen, "implicit", False))
     if initial is None:
         initial = projection
     else:  # waves of the corrected state may be faster, next to a jump by far
-        limits = replace(limits, convective_rate=max(limits.convective_rate, semi.convective_rate(initial)))
-    step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limits.stable_step(chosen)
+        rate = semi.convective_rate(initial)
+        _require_waves(semi, initial, rate, "initial_correction=False leaves the L² projection as it is")
+        limits = replace(limits, convective_rate=max(limits.convective_rate, rate))
+    limit = limits.stable_step if control is None else limits.stability_limit
+    step = dt if dt is not None else (cfl if cfl is not None else DEFAULT_CFL) * limit(chosen)
     return Solution(problem, semi, chosen, min(step, problem.final_time), initial, initial)
 
 
-def _corrected(
-    semi: AnySemidiscretization, correction: bool | Reconstruction | EquationProjection, implicit: bool
-) -> Array | None:
-    """U_0, None where it is the L² projection."""
-    if not isinstance(semi, Semidiscretization):
-        if isinstance(correction, bool):
-            return None
-        if isinstance(correction, EquationProjection):
-            return correction.of(semi)
-        raise UnsupportedDomainError(
-            "initial_correction: expected True, False or EquationProjection(…) for a problem on a Box or "
-            f"Domain, got {_named(correction)}"
-        )
-    if isinstance(correction, EquationProjection):
-        raise UnsupportedDomainError(
-            "initial_correction: expected True, False or a reconstruction such as Siac() for a problem on a "
-            f"Torus, got {_named(correction)}"
-        )
-    if correction is False:
-        return None
-    rule = Siac() if correction is True else correction
-    return initial_corrected(semi, rule.bind(semi), implicit)
+def _require_waves(semi: AnySemidiscretization, values: Array, rate: float, advice: str = "") -> None:
+    """Raise InadmissibleStateError for initial values without wave speeds, whose largest rate tells."""
+    if not np.isfinite(rate):
+        require_admissible(semi, values, advice)
 
 
 def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
@@ -300,49 +290,17 @@ def chosen_estimator(given: Estimator | None, problem: Problem) -> Estimator:
     on_mesh = isinstance(problem, Problem) and not isinstance(problem.domain, Torus)
     if given is None:
         return MeshEstimator() if on_mesh else SplitEstimator()
-    _check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
+    check_methods("estimator", given, "an estimator such as SplitEstimator()", "run")
     if isinstance(problem, Problem) and not getattr(given, "on_meshes", False):
         torus_of(problem.domain, type(given).__name__)
     return given
 
 
-def _check_objects(stepper: object, flux: object, penalty: object, initial_correction: object) -> None:
-    """Raise TypeError for what is not the object that an extension point takes."""
-    if stepper is not None:
-        _check_methods("stepper", stepper, "a stepper such as ExplicitRungeKutta(RK4)", "step", "order")
-    if isinstance(flux, type) or not callable(flux):
-        raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {_named(flux)}")
-    if penalty is not None:
-        _check_methods("penalty", penalty, "a penalty such as InteriorPenalty(10.0)", "coefficient")
-    if not isinstance(initial_correction, (bool, EquationProjection)):
-        rule = "True, False or a reconstruction such as Siac()"
-        _check_methods("initial_correction", initial_correction, rule, "bind")
-
-
-def _check_methods(name: str, given: object, expected: str, *attributes: str) -> None:
-    """Raise TypeError for a class, and for an object without one of the attributes."""
-    if isinstance(given, type) or not all(hasattr(given, attribute) for attribute in attributes):
-        raise TypeError(f"{name}: expected {expected}, got {_named(given)}")
-
-
-def _check_positive(name: str, value: object) -> None:
-    if value is None:
-        return
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name}: expected a number, got {_named(value)}")
-    if not (np.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a positive finite number, got {value}")
-
-
-def _named(given: object) -> str:
-    """What was passed, for messages: numbers and words themselves, classes and objects by name."""
-    if given is None or isinstance(given, (str, bool, int, float, np.generic)):
-        return repr(given)
-    return f"the class {given.__name__}" if isinstance(given, type) else f"a {type(given).__name__}"
-
-
-def _stream(solution: Solution, progress: bool) -> Iterator[Node]:
+def _run(solution: Solution, control: StepControl | None, correction: object) -> Run:
     """The nodes of a run that is computed for the first time."""
-    semi, final_time = solution.semidiscretization, solution.problem.final_time
-    nodes = integrate(semi, solution.stepper, solution.initial, final_time, solution.dt)
-    return iter(tqdm(nodes, total=solution.steps + 1, unit="node", leave=False)) if progress else nodes
+    semi, stepper = solution.semidiscretization, solution.stepper
+    start, stop, dt = solution.initial, solution.problem.final_time, solution.dt
+    if control is None:
+        return integrate(semi, stepper, start, stop, dt)
+    norm = defect_norm(semi, correction, getattr(stepper, "implicit", False))
+    return ControlledSteps(semi, stepper, start, stop, control, norm, dt)

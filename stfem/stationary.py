@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
+from stfem.checks import checked_array
+from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, stationary_estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
+from stfem.meshes.arrays import mesh_arrays
 from stfem.problems import Problem, StationaryProblem
+from stfem.reconstruction import AnyRule, reconstructor
 from stfem.semidiscretization import (
     Factorisation,
     LinearSolver,
     UnstructuredSemidiscretization,
+    checked_solver,
     steady_state,
 )
 from stfem.spaces.mesh_field import MeshField
 from stfem.spaces.stencil import Array
 
-__all__ = ["StationarySolution", "solve_stationary"]
+__all__ = ["StationaryCertificate", "StationarySolution", "solve_stationary"]
+
+#: Relative difference in L² of two solutions that round-off on two machines may explain.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +67,22 @@ class StationarySolution:
         """Σ_k cos(k) U_k: a number by which an estimate knows its solution again."""
         return float(np.cos(np.arange(self.values.size)) @ self.values.ravel())
 
+    @property
+    def time(self) -> float:
+        """0: nothing depends on it, but for files and pictures it takes the place of that of a `Solution`."""
+        return 0.0
+
+    def has_signature(self, given: float) -> bool:
+        """Whether a number is the signature of this solution, up to round-off."""
+        tolerance = _ROUNDING * float(np.linalg.norm(self.values)) * self.values.size**0.5
+        return bool(abs(given - self.signature) <= tolerance)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What an estimate keeps of its solution: the signature and the mesh."""
+        mesh = mesh_arrays(self.semidiscretization.mesh.source)
+        return {"signature": self.signature, "mesh": mesh}
+
     def __call__(self, x: Array) -> Array:
         """u_h(x) at points x ``(d, …)``; scalar problems return ``x.shape[1:]``, systems ``(m, …)``.
 
@@ -68,6 +95,75 @@ class StationarySolution:
         """u_h as a piecewise polynomial on its cells."""
         return MeshField(self.semidiscretization.space, self.values)
 
+    def reconstruct(self, reconstruction: AnyRule | None = None) -> MeshField:
+        """û, the continuous function that the bounds of an estimate are about (T5).
+
+        Layers that an estimator adds at ``lifted`` boundaries are not in it.
+
+        Parameters
+        ----------
+        reconstruction
+            That of the estimator, `VertexPatches()` by default; a search for a tolerance has its own, see
+            `stfem.adaptivity.sharp_estimator`.
+
+        Raises
+        ------
+        TypeError, UnsupportedDomainError
+            For what is no reconstruction, and for one that belongs to the torus.
+        """
+        made = reconstructor(self.semidiscretization, reconstruction, resting=True)
+        return cast(MeshField, made(self.time, self.values))
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        points: int | None = None,
+        *,
+        reconstruction: AnyRule | None = None,
+        slices: Sequence[tuple[int, float]] | None = None,
+    ) -> Any:
+        """u_h cell by cell, jumps shown, and with a reconstruction û too: all is as in `plot_solution`.
+
+        Returns the figure and writes it where a path is given.
+        """
+        from stfem.plotting import plot_solution
+
+        return plot_solution(self, path, points, reconstruction=reconstruction, slices=slices)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the solution and how it was computed, for `load`; its name ends in .npz.
+
+        All is as for `Solution.save`.
+        """
+        from stfem.io import save_stationary
+
+        return save_stationary(self, path)
+
+    @staticmethod
+    def load(
+        path: str | Path,
+        problem: StationaryProblem | None = None,
+        *,
+        flux: ConvectiveFlux | None = None,
+        penalty: InteriorPenalty | None = None,
+    ) -> StationarySolution:
+        """Read a solution that `save` has written: the same numbers, bit for bit.
+
+        Parameters
+        ----------
+        path, problem, flux, penalty
+            As for `Solution.load`: a problem that is made of functions is needed again. Its mesh is that of
+            the file, such as the last one of a search.
+
+        Raises
+        ------
+        ValueError, OSError
+            As `Solution.load`.
+        """
+        from stfem.io import load_stationary
+
+        return load_stationary(path, problem, flux=flux, penalty=penalty)
+
     def estimate(self, estimator: object = None) -> Estimate:
         """Bounds of the error, see `stfem.estimate`."""
         chosen = MeshEstimator() if estimator is None else estimator
@@ -78,7 +174,7 @@ class StationarySolution:
         result = stationary_estimate(
             chosen, self.problem, self.semidiscretization, self.values, self.residual
         )
-        return replace(result, facts={**result.facts, "signature": self.signature})
+        return replace(result, facts={**result.facts, **self.facts})
 
     def __repr__(self) -> str:
         semi = self.semidiscretization
@@ -87,6 +183,25 @@ class StationarySolution:
         )
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class StationaryCertificate(Estimate):
+    """An estimate together with the stationary solution it is about.
+
+    Attributes
+    ----------
+    solution
+        The numerical solution; all other attributes are those of `Estimate`.
+    """
+
+    solution: StationarySolution
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate alone."""
+        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
+
+
+@deterministic
 def solve_stationary(
     problem: StationaryProblem,
     *,
@@ -138,9 +253,13 @@ def solve_stationary(
         degree = int(degree)
     resting = problem.in_time(memory_time(problem))
     semi = UnstructuredSemidiscretization(resting, cells, degree, flux, penalty)
-    if start is not None and np.shape(start) != semi.shape:
-        raise ValueError(f"start: expected coefficients of shape {semi.shape}, got {np.shape(start)}")
-    found = steady_state(semi, solver or Factorisation, start, problem.mean)
+    if start is not None:
+        start = checked_array("start", start)
+        if start.shape != semi.shape:
+            raise ValueError(f"start: expected coefficients of shape {semi.shape}, got {start.shape}")
+    found = steady_state(
+        semi, Factorisation if solver is None else checked_solver(solver), start, problem.mean
+    )
     return StationarySolution(problem, semi, *found)
 
 

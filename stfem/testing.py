@@ -11,6 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stfem.checks import (
+    checked_instance,
+    checked_list,
+    checked_number,
+    checked_whole,
+    described,
+    real_array,
+)
 from stfem.equations import Equation
 from stfem.equations.probe_entropy import entropy_defects as _entropy_defects
 from stfem.estimators import Estimate
@@ -86,6 +94,7 @@ def entropy_defects(equation: Equation) -> dict[str, float]:
     TypeError
         For an equation without an entropy.
     """
+    checked_instance("equation", equation, Equation, "an Equation")
     if equation.entropy is None:
         raise TypeError(f"equation: expected one with an entropy, got {type(equation).__name__}")
     return _entropy_defects(equation, equation.entropy)
@@ -93,11 +102,15 @@ def entropy_defects(equation: Equation) -> dict[str, float]:
 
 def flux_consistency_defect(flux: ConvectiveFlux, equation: Equation) -> float:
     """max |F(u, u) − f_i(u)| relative to the largest of f, at random states."""
+    _check_flux(flux)
     u, x = _probe(equation)
     defects = []
     for i in range(equation.dim):
         exact = equation.flux(u, x, _TIME, i)
-        defects.append(_relative(flux(equation, u, u, x, _TIME, i) - exact, exact))
+        values = real_array(flux(equation, u, u, x, _TIME, i), "flux")
+        if values.shape != exact.shape:
+            raise ValueError(f"flux: expected shape {exact.shape}, got {values.shape}")
+        defects.append(_relative(values - exact, exact))
     return max(defects)
 
 
@@ -106,11 +119,12 @@ def flux_conservation_defect(flux: ConvectiveFlux, equation: Equation) -> float:
 
     The two cells of a face call the flux with the same traces and must get the same value.
     """
+    _check_flux(flux)
     u, x = _probe(equation)
     states = u[:, ::-1]
     defects = []
     for i in range(equation.dim):
-        leaving, entering = (flux(equation, u, states, x, _TIME, i) for _ in range(2))
+        leaving, entering = (real_array(flux(equation, u, states, x, _TIME, i), "flux") for _ in range(2))
         defects.append(_relative(leaving - entering, leaving))
     return max(defects)
 
@@ -159,6 +173,9 @@ def stepper_order(stepper: Stepper, steps: int = 16) -> float:
     To be compared with the `order` that the stepper declares. Both right-hand sides take part, and the time
     of each stage: a source frozen at the start of a step costs the order.
     """
+    steps = checked_whole("steps", steps, 1, 10_000)
+    if isinstance(stepper, type) or not callable(getattr(stepper, "step", None)):
+        raise TypeError(f"stepper: expected one such as ExplicitRungeKutta(RK4), got {described(stepper)}")
     problem, errors = _Oscillator(), []
     for count in (steps, 2 * steps):
         *_, last = integrate(problem, stepper, np.ones((1, 1)), 1.0, 1.0 / count)
@@ -177,6 +194,8 @@ def reconstruction_defects(
         "continuity" and "flux_continuity" (jumps, T2), "linearity" of S, and "mean", |∫_Ω û − ∫_Ω u_h|.
     """
     semi = Semidiscretization(problem, cells, degree)
+    if isinstance(reconstruction, type) or not callable(getattr(reconstruction, "bind", None)):
+        raise TypeError(f"reconstruction: expected one such as Siac(), got {described(reconstruction)}")
     bound, dim = reconstruction.bind(semi), semi.grid.dim
     u, rate = _random_field(semi, 1), _random_field(semi, 2)
     node = bound.at_node(Node(0.0, u, rate))
@@ -247,8 +266,13 @@ def guarantee_cases(
     GuaranteeCase
         ``assert not case.violated`` is the check.
     """
-    values = tuple(eps)
-    for name in problems:
+    values = tuple(checked_number("eps", value, "a diffusion", 0.0) for value in checked_list("eps", eps))
+    checked_whole("dim", dim, 1, 3)
+    names = checked_list("problems", problems)
+    for name in names:
+        if not isinstance(name, str) or name not in CATALOGUE:
+            raise ValueError(f"problems: expected some of {', '.join(CATALOGUE)}, got {described(name)}")
+    for name in names:
         for value in values:
             problem = _catalogue_problem(name, value, dim)
             if problem is not None:
@@ -265,8 +289,14 @@ def _catalogue_problem(name: str, eps: float, dim: int) -> Problem | None:
     return factory(nearest.get(name, dim), eps, final_time)
 
 
+def _check_flux(flux: object) -> None:
+    if isinstance(flux, type) or not callable(flux):
+        raise TypeError(f"flux: expected a function such as stfem.fluxes.flux_upwind, got {described(flux)}")
+
+
 def _probe(equation: Equation) -> tuple[Array, Array]:
     """Admissible random states ``(m, 64)`` and points ``(d, 64)``."""
+    checked_instance("equation", equation, Equation, "an Equation")
     rng = np.random.default_rng(0)
     return equation.probe_states(rng, _STATES), rng.uniform(0.0, 1.0, (equation.dim, _STATES))
 
@@ -274,6 +304,7 @@ def _probe(equation: Equation) -> tuple[Array, Array]:
 def _semidiscretization(
     equation: Equation, flux: ConvectiveFlux, cells: int, degree: int
 ) -> Semidiscretization:
+    checked_instance("equation", equation, Equation, "an Equation")
     constant = tuple(float(value) for value in equation.probe_states(np.random.default_rng(0), 1)[:, 0])
     problem = Problem(equation, Torus((1.0,) * equation.dim), constant, 1.0)
     return Semidiscretization(problem, cells, degree, flux)

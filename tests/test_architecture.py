@@ -16,26 +16,34 @@ ROOT = Path(__file__).parents[1]
 # A room of the package (a folder, or a module where the folder is too coarse) and the rooms directly before
 # it; what those may import is allowed as well. The way of the data: everything points to earlier steps.
 MAY_IMPORT = {
-    "spaces.legendre": (),  # polynomials of one variable; data are expanded in them
-    "meshes": (),
+    "checks": (),  # of what is passed
+    "spaces.legendre": ("checks",),  # polynomials of one variable; data are expanded in them
+    "failures": (),
+    "determinism": (),
+    "meshes": ("checks",),
     "data": ("meshes", "spaces.legendre"),
     "spaces": ("meshes", "spaces.legendre"),
     "equations": ("data",),
     "problems": ("equations", "meshes"),
     "fluxes": ("equations", "spaces"),
-    "semidiscretization": ("problems", "fluxes", "spaces"),
-    "timestepping": ("semidiscretization",),
-    "reconstruction": ("timestepping",),
+    "semidiscretization": ("problems", "fluxes", "spaces", "failures"),
+    "resumable": (),
+    "timestepping": ("semidiscretization", "resumable"),
+    "reconstruction": ("timestepping", "arguments"),
     "residual": ("reconstruction",),
     "estimators": ("residual",),
     "solution": ("reconstruction",),
-    "stationary": ("estimators",),
-    "solving": ("solution", "stationary"),
-    "amplification": ("solution",),
+    "stationary": ("estimators", "determinism"),
+    "running": ("solution",),
+    "arguments": ("semidiscretization",),
+    "checkpoints": ("running", "estimators", "arguments"),
+    "certificates": ("checkpoints",),
+    "solving": ("certificates", "stationary", "arguments"),
+    "amplification": ("solution", "determinism"),
     "adaptivity": ("solving",),
     "provenance": (),
     "studies": ("solving", "adaptivity", "provenance"),
-    "io": ("solving", "adaptivity", "studies"),
+    "io": ("solving", "adaptivity", "studies", "provenance"),
     "testing": ("solving",),
     "plotting": ("io",),
     "": ("plotting", "testing", "amplification", "adaptivity"),  # stfem/__init__.py, the public names

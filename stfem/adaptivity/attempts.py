@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from tabulate import tabulate
 
+from stfem.estimators import Estimate
 from stfem.solving import Certificate
 
-__all__ = ["Attempt", "Search", "ToleranceCertificate", "ToleranceError"]
+__all__ = ["AnySearch", "Attempt", "Search", "ToleranceCertificate", "ToleranceError", "WindowAttempt"]
+
+
+class AnySearch(Protocol):
+    """What a `ToleranceError` says of a search."""
+
+    @property
+    def tol(self) -> float:
+        """What was asked for."""
+
+    @property
+    def reason(self) -> str:
+        """Why it stopped, in a sentence."""
+
+    @property
+    def reached(self) -> str:
+        """How far it came, and why not further."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +36,7 @@ class Attempt:
     Attributes
     ----------
     cells, degree
-        Cells per direction N and polynomial degree q.
+        Cells per direction N, on a `Domain` all of them, and polynomial degree q.
     cfl
         Fraction of the linear stability limit that the time step was asked to be.
     dt, steps, slabs, dofs
@@ -51,6 +69,25 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WindowAttempt(Attempt):
+    """A part of a run on one mesh.
+
+    The bound is that up to its end; the other attributes of `Attempt` are those of this part.
+
+    Attributes
+    ----------
+    start, stop
+        Times.
+    accepted
+        Whether the run goes on from it; otherwise it is repeated.
+    """
+
+    start: float
+    stop: float
+    accepted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Search:
     """How `certify` went about a tolerance.
 
@@ -59,28 +96,49 @@ class Search:
     tol, norm
         What was asked for.
     attempts
-        All runs, in their order.
+        All runs, or parts of one (`WindowAttempt`), in their order.
     reason
         Why it stopped, in a sentence.
+    per_direction
+        Whether cells are counted per direction.
     """
 
     tol: float
     norm: str
     attempts: tuple[Attempt, ...]
     reason: str
+    per_direction: bool = True
 
     @property
     def seconds(self) -> float:
         """Wall time of all attempts."""
         return sum(attempt.seconds for attempt in self.attempts)
 
+    @property
+    def reached(self) -> str:
+        """How far it came, and why not further."""
+        finished = [attempt for attempt in self.attempts if not attempt.failure]
+        if not finished:
+            return f"none: {self.reason}"
+        windows = [a for a in finished if isinstance(a, WindowAttempt)]
+        if windows:
+            return f"{_reached(windows)} in {self.seconds:.3g} s: {self.reason}"
+        best = min(finished, key=lambda attempt: attempt.bound)
+        return (
+            f"{best.bound:.3g} with {best.cells} cells{' per direction' * self.per_direction} and degree "
+            f"{best.degree}, after {len(self.attempts)} run{'s' * (len(self.attempts) > 1)} in "
+            f"{self.seconds:.3g} s: {self.reason}"
+        )
+
     def __str__(self) -> str:
         rows = []
         for a in self.attempts:
             dt, bound = f"{a.dt:.3g}" if a.dt else "", a.failure or f"{a.bound:.3e}"
-            rows.append((a.cells, a.degree, a.dofs or "", dt, bound, f"{a.seconds:.2f}"))
-        headers = ("cells", "degree", "unknowns", "dt", "bound", "seconds")
-        return tabulate(rows, headers, disable_numparse=True) + f"\n{self.reason}"
+            row = {"cells": a.cells, "degree": a.degree, "unknowns": a.dofs or "", "dt": dt, "bound": bound}
+            if isinstance(a, WindowAttempt):
+                row["to t"] = f"{a.stop:.4g}" + ("" if a.accepted else ", repeated")
+            rows.append(row | {"seconds": f"{a.seconds:.2f}"})
+        return tabulate(rows, headers="keys", disable_numparse=True) + f"\n{self.reason}"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -104,21 +162,25 @@ class ToleranceError(RuntimeError):
     search
         Its attempts, and why it stopped.
     certificate
-        Of the attempt with the smallest bound; None where no run came to an end.
+        Of the attempt with the smallest bound; None where no run came to an end. Of a run in windows that of
+        all accepted ones, up to the time ``certificate.solution.time``.
     """
 
-    def __init__(self, search: Search, certificate: ToleranceCertificate | None) -> None:
+    def __init__(self, search: AnySearch, certificate: Estimate | None) -> None:
         self.search, self.certificate = search, certificate
-        super().__init__(f"tol: expected a bound of at most {search.tol:g}, got {_got(search)}")
+        super().__init__(f"tol: expected a bound of at most {search.tol:g}, got {search.reached}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.search, self.certificate)
 
 
-def _got(search: Search) -> str:
-    finished = [attempt for attempt in search.attempts if not attempt.failure]
-    if not finished:
-        return f"none: {search.reason}"
-    best = min(finished, key=lambda attempt: attempt.bound)
+def _reached(windows: list[WindowAttempt]) -> str:
+    """How far a run in windows came."""
+    accepted = [window for window in windows if window.accepted]
+    if not accepted:
+        return f"no window up to t = {windows[-1].stop:.4g} that is accurate enough, after {len(windows)}"
+    last = accepted[-1]
     return (
-        f"{best.bound:.3g} with {best.cells} cells per direction and degree {best.degree}, after "
-        f"{len(search.attempts)} run{'s' * (len(search.attempts) > 1)} in {search.seconds:.3g} s: "
-        f"{search.reason}"
+        f"{last.bound:.3g} up to t = {last.stop:.4g} with {last.cells} cells and degree {last.degree}, after "
+        f"{len(windows)} windows, {len(windows) - len(accepted)} of them repeated,"
     )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stfem.checks import checked_number, described, real_array
 from stfem.meshes.facets import Index
 
 __all__ = [
@@ -233,25 +234,29 @@ def _others(squares: Array, marked: Index) -> Index:
 
 
 def _checked(indicators_sq: ArrayLike) -> Array:
-    squares = np.asarray(indicators_sq, dtype=np.float64).ravel()
+    squares = real_array(indicators_sq, "indicators_sq").ravel()
     wrong = ~(np.isfinite(squares) & (squares >= 0.0))
     if np.any(wrong):
         first = int(np.argmax(wrong))
         raise ValueError(
             f"indicators_sq: expected squares, finite and not negative, got {squares[first]} in cell {first}"
         )
-    if not np.isfinite(squares.sum()):
+    with np.errstate(over="ignore"):
+        total = squares.sum()
+    if not np.isfinite(total):
         raise ValueError("indicators_sq: expected squares with a finite sum, got an overflow")
     return squares
 
 
 def _fraction(name: str, given: float) -> float:
-    if not 0.0 <= given <= 1.0:
-        raise ValueError(f"{name}: expected a number between 0 and 1, got {given}")
-    return float(given)
+    return checked_number(name, given, "a number between 0 and 1,", 0.0, 1.0)
 
 
 def _square(tolerance: float) -> float:
-    if not 0.0 <= tolerance < np.inf:
-        raise ValueError(f"tolerance: expected a finite number that is not negative, got {tolerance}")
-    return float(tolerance) ** 2
+    return checked_number("tolerance", tolerance, "a finite number that is not negative,", 0.0) ** 2
+
+
+def checked_rule(name: str, given: object) -> None:
+    """Raise TypeError for a rule that cannot be called."""
+    if isinstance(given, type) or not callable(given):
+        raise TypeError(f"{name}: expected a rule such as mark_dorfler, got {described(given)}")

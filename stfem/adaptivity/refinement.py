@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from stfem.adaptivity.bisection import bisect, merge, vertex_classes
 from stfem.adaptivity.history import History, first_history
+from stfem.checks import numeric_array
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems.bounded import Domain
@@ -147,7 +148,7 @@ def _history(domain: Domain) -> History:
 
 
 def _cell_numbers(domain: Domain, marked: ArrayLike | Sequence[int]) -> Index:
-    cells, size = np.asarray(marked), domain.mesh().size
+    cells, size = numeric_array(marked, "marked"), domain.mesh().size
     if cells.size == 0:
         return np.zeros(0, dtype=np.intp)
     if not np.issubdtype(cells.dtype, np.integer):

@@ -13,16 +13,16 @@ import numpy as np
 from tqdm import tqdm
 
 from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
+from stfem.adaptivity.mesh_search import NORMS
 from stfem.adaptivity.prediction import Plan, Prediction, Scheme
 from stfem.estimators import Estimate
+from stfem.failures import SolverError, keeping
 from stfem.problems import Problem, Torus
 from stfem.solving import DEFAULT_CFL, Certificate, Estimator, certify, chosen_estimator
 from stfem.timestepping import Node, NonFiniteError
 
 __all__ = ["MAX_DOFS", "NORMS", "certify_within"]
 
-#: Attribute of an estimate by the name of its norm.
-NORMS: Mapping[str, str] = {"l2": "bound", "energy": "bound_energy", "l1": "bound_l1"}
 #: Default of the largest number of unknowns.
 MAX_DOFS = 10_000_000
 #: Smallest bound that rounding allows, in multiples of ‖u_0‖: what runs of the catalogue end at.
@@ -109,7 +109,8 @@ class _Search:
         scheme = Scheme(equation.dim, equation.components, 5 if on_torus else 4, on_torus)
         digits = math.log10(self.size / self.tol) if self.size > 0.0 else _DIGITS
         plan: Plan | str = self._within_limits([Plan.first(scheme, digits)], scheme)
-        with tqdm(desc=f"tol {self.tol:g}", unit="run", leave=False, disable=not self.progress) as bar:
+        bar = tqdm(desc=f"tol {self.tol:g}", unit="run", leave=False, disable=not self.progress)
+        with bar, keeping(self._interrupted):
             while isinstance(plan, Plan):
                 dofs = scheme.dofs(plan.cells, plan.degree)
                 now = f"now {plan.cells} cells, degree {plan.degree}, {dofs} unknowns"
@@ -125,6 +126,9 @@ class _Search:
                     plan = self._next(scheme)
         best = None if self.best is None else self._certificate(self.best, plan)
         raise ToleranceError(self._search(plan), best)
+
+    def _interrupted(self) -> ToleranceCertificate | None:
+        return None if self.best is None else self._certificate(self.best, "interrupted from the keyboard")
 
     @property
     def _elapsed(self) -> float:
@@ -162,6 +166,8 @@ class _Search:
             facts["failure"], reason = str(error), f"max_seconds={self.max_seconds:g} are over"
         except NonFiniteError as error:
             facts["failure"] = f"not finite at t = {error.time:.3g}"
+        except SolverError as error:
+            facts["failure"] = str(error)
         except MemoryError:
             reason = facts["failure"] = "the memory of this machine is full"
         else:

@@ -14,11 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stfem.adaptivity.refinement import MeshChange
+from stfem.checks import checked_instance, checked_whole, real_array
 from stfem.meshes.quadrature import Array
 from stfem.meshes.reference import ReferenceCell
 from stfem.spaces.polynomials import reference_basis
 
 __all__ = ["transfer"]
+
+MAX_DEGREE = 8
 
 
 def transfer(change: MeshChange, u: ArrayLike, degree: int) -> Array:
@@ -45,7 +48,9 @@ def transfer(change: MeshChange, u: ArrayLike, degree: int) -> Array:
     ValueError
         For coefficients of another shape.
     """
-    mesh, given = change.before.mesh(), np.asarray(u, dtype=np.float64)
+    checked_instance("change", change, MeshChange, "a MeshChange")
+    checked_whole("degree", degree, 0, MAX_DEGREE)
+    mesh, given = change.before.mesh(), real_array(u, "u")
     modes = reference_basis(mesh.reference, degree).size
     if given.ndim != 3 or given.shape[1:] != (modes, mesh.size):
         raise ValueError(f"u: expected coefficients (m, {modes}, {mesh.size}), got {given.shape}")

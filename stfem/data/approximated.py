@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
 
+from stfem.checks import checked_instance, checked_number
 from stfem.data.base import Array, Data, Projection, RowProjection, Slab
 from stfem.data.callables import CheckedFunction
 from stfem.meshes.grid import TensorGrid
@@ -39,11 +39,9 @@ class Approximated(Data):
         function: Callable[..., object] | None = None,
         with_time: bool = True,
     ) -> None:
-        if not isinstance(approximation, Data):
-            raise TypeError(f"approximation: expected Data, got {type(approximation).__name__}")
-        if not (math.isfinite(error_sup) and error_sup >= 0.0):
-            raise ValueError(f"error_sup: expected a finite number >= 0, got {error_sup}")
-        self.approximation, self.error_sup, self.dim = approximation, float(error_sup), approximation.dim
+        self.approximation = checked_instance("approximation", approximation, Data, "Data")
+        self.error_sup = checked_number("error_sup", error_sup, "a finite number", 0.0)
+        self.dim = approximation.dim
         self.function = (
             None if function is None else CheckedFunction(function, self.dim, 1, "Approximated", with_time)
         )

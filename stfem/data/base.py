@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,11 +9,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stfem.checks import (
+    LARGEST,
+    checked_instance,
+    checked_number,
+    checked_numbers,
+    checked_whole,
+    described,
+    float_array,
+    whole_number,
+)
 from stfem.meshes.grid import TensorGrid
 
 __all__ = ["Array", "Data", "Projection", "RowProjection", "Separated", "Slab"]
 
 Array = NDArray[np.float64]
+
+#: Largest degree of a projection, in space and in time, and largest whole power of data.
+MAX_DEGREE, MAX_POWER = 64, 64
 
 
 @dataclass(frozen=True)
@@ -26,10 +38,12 @@ class Slab:
     degree: int
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.start) and math.isfinite(self.stop) and self.start < self.stop):
-            raise ValueError(f"Slab: expected finite start < stop, got [{self.start}, {self.stop}]")
-        if self.degree < 0:
-            raise ValueError(f"Slab: expected degree >= 0, got {self.degree}")
+        start, stop = (checked_number(name, getattr(self, name), "a time") for name in ("start", "stop"))
+        if not start < stop:
+            raise ValueError(f"Slab: expected start < stop, got [{start}, {stop}]")
+        degree = checked_whole("degree", self.degree, 0, MAX_DEGREE)
+        for name, value in (("start", start), ("stop", stop), ("degree", degree)):
+            object.__setattr__(self, name, value)
 
     @property
     def duration(self) -> float:
@@ -95,6 +109,31 @@ class Separated:
 
     fields: tuple[Data, ...]
     factors: Callable[[float], Array]
+
+
+def checked_time(t: object, name: str = "t") -> float:
+    """A time as a float; every call of data comes by here.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no finite number.
+    """
+    return t if type(t) is float and -LARGEST <= t <= LARGEST else checked_number(name, t, "a time")
+
+
+def checked_power(exponent: object) -> int:
+    """A whole power of data.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another type, and for a number that is negative or large.
+    """
+    number = whole_number("exponent", exponent)
+    if not 0 <= number <= MAX_POWER:
+        raise ValueError(f"exponent: expected a whole number from 0 to {MAX_POWER}, got {described(number)}")
+    return number
 
 
 class Data(ABC):
@@ -164,17 +203,27 @@ class Data(ABC):
         return None if self.time_dependent else Separated((self,), lambda t: np.ones(1))
 
     def _points(self, x: ArrayLike) -> Array:
-        points = np.asarray(x, dtype=np.float64)
+        points = float_array(x, "x")
         if points.ndim == 0 or points.shape[0] != self.dim:
             raise ValueError(f"x: expected shape ({self.dim}, ...), got {points.shape}")
         return points
 
     def _check_direction(self, direction: int) -> None:
-        if not 0 <= direction < self.dim:
-            raise ValueError(f"direction: expected 0..{self.dim - 1}, got {direction}")
+        checked_whole("direction", direction, 0, self.dim - 1)
 
-    def _check(self, grid: TensorGrid, degree: int) -> None:
+    def _check(self, grid: TensorGrid, degree: int, time: float | Slab) -> None:
+        checked_instance("grid", grid, TensorGrid, "a TensorGrid")
         if grid.dim != self.dim:
             raise ValueError(f"grid: expected dimension {self.dim}, got {grid.dim}")
-        if degree < 0:
-            raise ValueError(f"degree: expected >= 0, got {degree}")
+        checked_whole("degree", degree, 0, MAX_DEGREE)
+        if not isinstance(time, Slab):
+            checked_time(time)
+
+    def _check_box(self, start: float, stop: float, lengths: Sequence[float]) -> tuple[float, float]:
+        """Times of `sup`, once they and the side lengths are checked."""
+        first, last = checked_time(start, "start"), checked_time(stop, "stop")
+        if first > last:
+            raise ValueError(f"start, stop: expected start <= stop, got {start} and {stop}")
+        if len(checked_numbers("lengths", lengths, "positive numbers", 0.0)) != self.dim:
+            raise ValueError(f"lengths: expected {self.dim} numbers, got {described(lengths)}")
+        return first, last

@@ -7,6 +7,7 @@ from math import comb, prod
 
 import numpy as np
 
+from stfem.checks import checked_number, checked_whole, float_array
 from stfem.data.base import Array
 from stfem.data.interval import Interval
 from stfem.spaces.legendre import bernstein_matrix
@@ -14,6 +15,7 @@ from stfem.spaces.legendre import bernstein_matrix
 __all__ = ["PolynomialRange", "apply_along", "cell_ranges", "polynomial_range"]
 
 _EPS = float(np.finfo(np.float64).eps)
+_HUGE = 1e300  # what sums of coefficients may not reach
 _LARGEST = 1 << 22  # coefficients held while subdividing
 
 
@@ -62,6 +64,7 @@ def cell_ranges(coefficients: Array, axes: int) -> Interval:
     axes : int
         Number of polynomial axes; the others remain.
     """
+    coefficients = _checked(coefficients, axes)
     field, size = coefficients, np.abs(coefficients)
     for axis, count in enumerate(coefficients.shape[:axes]):
         matrix = bernstein_matrix(count - 1)
@@ -70,6 +73,14 @@ def cell_ranges(coefficients: Array, axes: int) -> Interval:
     within = tuple(range(axes))
     slack = 4.0 * _EPS * (sum(coefficients.shape[:axes]) + 2 * axes) * size.reshape(size.shape[axes:])
     return Interval(field.min(axis=within) - slack, field.max(axis=within) + slack)
+
+
+def _checked(coefficients: object, axes: object) -> Array:
+    array = float_array(coefficients, "coefficients")
+    count = checked_whole("axes", axes, 1)
+    if count > array.ndim or array.size == 0:
+        raise ValueError(f"polynomial_range: expected {count} polynomial axes, got shape {array.shape}")
+    return array
 
 
 class PolynomialRange:
@@ -84,7 +95,11 @@ class PolynomialRange:
     """
 
     def __init__(self, axes: int, rtol: float = 1e-2, max_subdivisions: int = 6) -> None:
-        self._axes, self._rtol, self._halvings = axes, rtol, max_subdivisions
+        self._axes, self._halvings = (
+            checked_whole("axes", axes, 1),
+            checked_whole("max_subdivisions", max_subdivisions, 0, 64),
+        )
+        self._rtol = checked_number("rtol", rtol, "a relative tolerance", 0.0)
         self._largest: Array | None = None
         self._ends = tuple(_End(sign) for sign in (1.0, -1.0))
 
@@ -97,15 +112,12 @@ class PolynomialRange:
             For non-finite coefficients.
         """
         axes = self._axes
-        if not 0 < axes <= coefficients.ndim or coefficients.size == 0:
-            raise ValueError(
-                f"polynomial_range: expected {axes} polynomial axes, got shape {coefficients.shape}"
-            )
+        coefficients = _checked(coefficients, axes)
         sizes = coefficients.shape[:axes]
         field = coefficients.reshape(*sizes, -1)
         largest = np.max(np.abs(field), axis=-1)
-        if not np.isfinite(largest).all():
-            raise ValueError("polynomial_range: expected finite coefficients")
+        if not np.all(largest <= _HUGE):
+            raise ValueError(f"polynomial_range: expected finite coefficients up to {_HUGE:g}, got others")
         self._largest = largest if self._largest is None else np.maximum(self._largest, largest)
         for axis, size in enumerate(sizes):
             field = apply_along(bernstein_matrix(size - 1), field, axis)

@@ -8,30 +8,29 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.data.base import Array, Data, Projection, Slab
+from stfem.checks import checked_flag, checked_whole, float_array, real_array
+from stfem.data.base import Array, Data, Projection, Slab, checked_time
 from stfem.data.sampling import Rule, project_sampled
 from stfem.meshes.grid import TensorGrid
 
-__all__ = ["CallableData", "CheckedFunction", "check_arguments", "checked_function", "takes"]
+__all__ = [
+    "MAX_COMPONENTS",
+    "CallableData",
+    "CheckedFunction",
+    "check_arguments",
+    "checked_function",
+    "takes",
+]
 
+#: Components of a system, at most.
+MAX_COMPONENTS = 1000
 _PROBE = (np.array([0.1137, 0.4621, 0.8753]), np.array([[0.0719, 0.3331, 0.9041], [0.2287, 0.5573, 0.6899]]))
-
-
-def real_array(value: object, name: str) -> Array:
-    """Float array of real numbers; TypeError for complex or non-numeric ones, ValueError for masked ones."""
-    if np.ma.is_masked(value):
-        raise ValueError(f"{name}: expected a value at every point, got masked ones")
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name}: expected an array of numbers, got entries of different shapes") from None
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name}: expected real numbers, got dtype {array.dtype} from {type(value).__name__}")
-    return array.astype(np.float64)
 
 
 def takes(function: Callable[..., object], *arguments: str) -> bool:
     """Whether a function can be called with so many arguments; True for those that do not tell."""
+    if isinstance(function, np.ufunc):  # a further argument would be taken for the array to write to
+        return function.nin == len(arguments)
     try:
         signature = inspect.signature(function)
     except ValueError:  # some functions in C have none
@@ -48,11 +47,11 @@ def check_arguments(function: Callable[..., object], name: str, *arguments: str)
 
     Told before the first call: a TypeError within that is the function's own affair.
     """
+    if isinstance(function, type):
+        raise TypeError(f"{name}: expected a function, got the class {function.__name__}")
     if not takes(function, *arguments):
-        raise TypeError(
-            f"{name}: expected a function of ({', '.join(arguments)}), got one of "
-            f"{inspect.signature(function)}"
-        )
+        got = function if isinstance(function, np.ufunc) else inspect.signature(function)
+        raise TypeError(f"{name}: expected a function of ({', '.join(arguments)}), got one of {got}")
 
 
 class CheckedFunction:
@@ -69,18 +68,26 @@ class CheckedFunction:
     ) -> None:
         if not callable(function):
             raise TypeError(f"{name}: expected a callable, got {type(function).__name__}")
-        self.function, self.dim, self.components = function, dim, components
-        self.name, self.with_time = name, with_time
-        check_arguments(function, name, "x", *["t"] * with_time)
+        self.function, self.dim = function, checked_whole("dim", dim, 1, 3)
+        self.components = checked_whole("components", components, 1, MAX_COMPONENTS)
+        self.name, self.with_time = name, checked_flag("with_time", with_time)
+        check_arguments(function, name, "x", *["t"] * self.with_time)
         for probe in _PROBE:
-            self(np.stack([(probe + 0.1273 * i) % 1.0 for i in range(dim)]))
+            x = np.stack([(probe + 0.1273 * i) % 1.0 for i in range(self.dim)])
+            first, second = self(x), self(x)
+            if not np.array_equal(first, second, equal_nan=True):
+                raise ValueError(
+                    f"{name}: expected the same values at every call with the same points, got "
+                    f"{first.ravel()[:3]} and then {second.ravel()[:3]}"
+                )
 
     def __call__(self, x: ArrayLike, t: float = 0.0) -> Array:
-        points = np.asarray(x, dtype=np.float64)
+        points, t = float_array(x, "x"), checked_time(t)
         if points.ndim == 0 or points.shape[0] != self.dim:
             raise ValueError(f"x: expected shape ({self.dim}, ...), got {points.shape}")
-        result = self.function(points, t) if self.with_time else self.function(points)
-        return self._expanded(result, points.shape[1:])
+        points = points.copy()  # a function may write to what it is given
+        shape = points.shape[1:]
+        return self._expanded(self.function(points, t) if self.with_time else self.function(points), shape)
 
     def _expanded(self, result: object, shape: tuple[int, ...]) -> Array:
         m, full = self.components, (self.components, *shape)
@@ -153,7 +160,8 @@ class CallableData(Data):
             if isinstance(function, CheckedFunction)
             else CheckedFunction(function, dim, 1, name, with_time)
         )
-        self.dim, self.name, self.component = dim, name, component
+        self.dim, self.name = self.function.dim, name
+        self.component = checked_whole("component", component, 0, self.function.components - 1)
 
     def __repr__(self) -> str:
         return f"CallableData({self.name}, dim={self.dim})"
@@ -188,7 +196,7 @@ class CallableData(Data):
 
     def project(self, grid: TensorGrid, degree: int, time: float | Slab) -> Projection:
         """Project by quadrature; remainders are differences at these and at further points (estimates)."""
-        self._check(grid, degree)
+        self._check(grid, degree, time)
         fine, other = Rule.gauss(degree + 4, degree, parts=2), Rule.gauss(degree + 5, degree)
         if not isinstance(time, Slab):
             moment = Rule.moment()
@@ -200,6 +208,7 @@ class CallableData(Data):
 
     def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:
         """Largest |f| on a grid of points and times (an estimate, not a bound)."""
+        start, stop = self._check_box(start, stop, lengths)
         count = {1: 1025, 2: 97, 3: 33}.get(self.dim, 9)
         axes = [np.linspace(0.0, length, count) for length in lengths]
         x = np.stack(np.meshgrid(*axes, indexing="ij"))

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
+from stfem.checks import checked_whole, described, real_array
 from stfem.data.base import Data
-from stfem.data.callables import CallableData, CheckedFunction, real_array, takes
+from stfem.data.callables import MAX_COMPONENTS, CallableData, CheckedFunction, takes
 from stfem.data.constant import Constant
 
-__all__ = ["as_data"]
+__all__ = ["as_data", "check_given"]
+
+
+def check_given(value: object, name: str) -> None:
+    """Raise for what can be no datum, whatever the dimension and the number of components.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `as_data`.
+    """
+    if isinstance(value, Data) or (callable(value) and not isinstance(value, type)):
+        return
+    if isinstance(value, (tuple, list)):
+        for entry in value:
+            if isinstance(entry, (tuple, list)):
+                raise TypeError(f"{name}: expected numbers, Data or callables, got {described(value)}")
+            check_given(entry, name)
+        return
+    numbers = real_array(value, name)
+    if numbers.ndim > 1 or not np.isfinite(numbers).all():
+        raise ValueError(f"{name}: expected finite numbers, one or a vector, got {described(value)}")
 
 
 def as_data(
@@ -40,6 +62,8 @@ def as_data(
     TypeError
         For complex or non-numeric values.
     """
+    checked_whole("dim", dim, 1, 3)
+    checked_whole("components", components, 1, MAX_COMPONENTS)
     names = [name] if components == 1 else [f"{name}[{i}]" for i in range(components)]
     if isinstance(value, Data):
         if value.dim != dim:
@@ -50,6 +74,8 @@ def as_data(
     if isinstance(value, (tuple, list)):
         if len(value) != components:
             raise ValueError(f"{name}: expected {components} components, got {len(value)}")
+        if any(isinstance(v, (tuple, list)) for v in value):
+            raise TypeError(f"{name}: expected numbers, Data or callables, got {described(value)}")
         return tuple(as_data(v, dim, 1, n, with_time)[0] for v, n in zip(value, names, strict=True))
     if callable(value):
         if with_time is None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stfem.data.base import Array, Data, Projection, Separated, Slab
+from stfem.checks import checked_array, checked_whole
+from stfem.data.base import Array, Data, Projection, Separated, Slab, checked_power, checked_time
 from stfem.data.bernstein import polynomial_range
 from stfem.data.constant import as_number
 from stfem.meshes.grid import TensorGrid
@@ -41,7 +42,9 @@ class Polynomial(Data):
     """
 
     def __init__(self, coefficients: ArrayLike, dim: int | None = None) -> None:
-        array = np.array(coefficients, dtype=np.float64)
+        array = checked_array("Polynomial", coefficients)
+        if dim is not None:
+            dim = checked_whole("dim", dim, 1, 3)
         if dim is not None and array.ndim == dim:
             array = array[..., None]
         if array.ndim < 2 or array.size == 0 or (dim is not None and array.ndim != dim + 1):
@@ -49,8 +52,6 @@ class Polynomial(Data):
             raise ValueError(
                 f"Polynomial: expected non-empty coefficients with {axes} axes, got {array.shape}"
             )
-        if not np.isfinite(array).all():
-            raise ValueError("Polynomial: expected finite coefficients")
         for axis in range(array.ndim):  # drop vanishing highest powers
             used = np.flatnonzero(np.any(array != 0.0, axis=tuple(a for a in range(array.ndim) if a != axis)))
             array = np.take(array, np.arange(max(used, default=0) + 1), axis=axis)
@@ -63,7 +64,7 @@ class Polynomial(Data):
 
     def __call__(self, x: ArrayLike, t: float = 0.0) -> Array:
         points = self._points(x)
-        in_time = float(t) ** np.arange(self.coefficients.shape[-1])
+        in_time = checked_time(t) ** np.arange(self.coefficients.shape[-1])
         values = self.coefficients @ in_time
         values = values.reshape(values.shape + (1,) * (points.ndim - 1))
         for coordinate in points:  # Horner's rule in one direction after the other
@@ -74,7 +75,7 @@ class Polynomial(Data):
 
     def project(self, grid: TensorGrid, degree: int, time: float | Slab) -> Projection:
         """Exact modes of all degrees; the remainder is measured on those dropped (|phi_j| <= sqrt(2j+1))."""
-        self._check(grid, degree)
+        self._check(grid, degree, time)
         *highest, highest_time = (count - 1 for count in self.coefficients.shape)
         modes = self.coefficients
         for top, h, n in zip(highest, grid.spacing, grid.cells, strict=True):
@@ -104,6 +105,7 @@ class Polynomial(Data):
 
     def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:
         """Bound of |f| by Bernstein coefficients on the whole domain (T4.6)."""
+        start, stop = self._check_box(start, stop, lengths)
         box = TensorGrid(lengths, 1)
         degree = max(self.coefficients.shape[:-1]) - 1
         if start < stop:
@@ -115,7 +117,7 @@ class Polynomial(Data):
 
     @property
     def constant(self) -> bool:
-        return self.coefficients.size == 1
+        return bool(self.coefficients.size == 1)
 
     @property
     def time_dependent(self) -> bool:
@@ -182,9 +184,7 @@ class Polynomial(Data):
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Polynomial:
-        if not isinstance(exponent, int) or exponent < 0:
-            raise ValueError(f"exponent: expected a whole number >= 0, got {exponent!r}")
         result = Polynomial(np.ones((1,) * (self.dim + 1)))
-        for _ in range(exponent):
+        for _ in range(checked_power(exponent)):
             result = result * self
         return result

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from stfem.checks import checked_array, checked_instance, described
 from stfem.data.approximated import Approximated
-from stfem.data.base import Array, Data
+from stfem.data.base import Array, Data, checked_time
 from stfem.data.bernstein import apply_along, polynomial_range
 from stfem.data.polynomial import Polynomial
 from stfem.spaces.legendre import gauss, legendre_values
@@ -39,6 +40,14 @@ def data_range(
     start, stop
         Interval of time.
     """
+    checked_instance("datum", datum, Data, "Data")
+    lower, upper = (_corners(name, given, datum.dim) for name, given in (("lower", lower), ("upper", upper)))
+    if lower.shape != upper.shape or not np.all(lower <= upper):
+        raise ValueError(
+            f"lower, upper: expected lower <= upper, got {described(lower)} and {described(upper)}"
+        )
+    if checked_time(start, "start") > checked_time(stop, "stop"):
+        raise ValueError(f"start, stop: expected start <= stop, got {start} and {stop}")
     if datum.constant:
         value = datum.constant_value()
         return value, value
@@ -48,6 +57,13 @@ def data_range(
     if isinstance(datum, Polynomial):
         return _of_polynomial(datum, lower, upper, start, stop)
     return _of_values(datum, lower, upper, start, stop)
+
+
+def _corners(name: str, given: object, dim: int) -> Array:
+    corners: Array = checked_array(name, given, (dim, None))
+    if corners.size == 0:
+        raise ValueError(f"{name}: expected at least one box, got none")
+    return corners
 
 
 def _of_polynomial(

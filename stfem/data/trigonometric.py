@@ -7,8 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stfem.checks import checked_array, checked_number
 from stfem.data import modes
-from stfem.data.base import Array, Data, Projection, RowProjection, Separated, Slab
+from stfem.data.base import (
+    Array,
+    Data,
+    Projection,
+    RowProjection,
+    Separated,
+    Slab,
+    checked_power,
+    checked_time,
+)
 from stfem.data.constant import as_number
 from stfem.meshes.grid import TensorGrid
 
@@ -57,15 +67,12 @@ class Trigonometric(Data):
     """
 
     def __init__(self, wavevectors: ArrayLike, frequencies: ArrayLike, amplitudes: ArrayLike) -> None:
-        k = np.asarray(wavevectors, dtype=np.float64)
-        w = np.asarray(frequencies, dtype=np.float64)
-        c = np.asarray(amplitudes, dtype=np.complex128)
+        k, w = checked_array("wavevectors", wavevectors), checked_array("frequencies", frequencies)
+        c = checked_array("amplitudes", amplitudes, complex_too=True)
         if k.ndim != 2 or k.shape[1] < 1 or w.shape != (len(k),) or c.shape != (len(k),):
             raise ValueError(
                 f"Trigonometric: expected shapes (n, dim), (n,), (n,), got {k.shape}, {w.shape}, {c.shape}"
             )
-        if not (np.isfinite(k).all() and np.isfinite(w).all() and np.isfinite(c).all()):
-            raise ValueError("Trigonometric: expected finite wave vectors, frequencies and amplitudes")
         self.dim = k.shape[1]
         rows = np.column_stack([*(_joined(column) for column in k.T), _joined(w)])
         leading = np.take_along_axis(rows, np.argmax(rows != 0.0, axis=1)[:, None], axis=1)[:, 0]
@@ -95,7 +102,7 @@ class Trigonometric(Data):
         return f"Trigonometric({len(self.amplitudes)} terms, dim={self.dim})"
 
     def __call__(self, x: ArrayLike, t: float = 0.0) -> Array:
-        points = self._points(x)
+        points, t = self._points(x), checked_time(t)
         flat = points.reshape(self.dim, -1)
         k = self.wavevectors[self._starts]
         c = self._grouped((self.amplitudes * np.exp(1j * self.frequencies * t))[:, None])[:, 0]
@@ -115,7 +122,7 @@ class Trigonometric(Data):
 
     def project_rows(self, grid: TensorGrid, degree: int, time: float | Slab) -> RowProjection:
         """The same; what is held does not depend on the number of cells in direction 0."""
-        self._check(grid, degree)
+        self._check(grid, degree, time)
         k = self.wavevectors[self._starts]
         if isinstance(time, Slab):
             phased = self.amplitudes * np.exp(1j * self.frequencies * time.midpoint)
@@ -140,6 +147,7 @@ class Trigonometric(Data):
 
     def sup(self, start: float, stop: float, lengths: Sequence[float]) -> float:
         """sum_j |c_j|, for all x and t."""
+        self._check_box(start, stop, lengths)
         return float(np.sum(np.abs(self.amplitudes))) * (1.0 + len(self.amplitudes) * _EPS)
 
     @property
@@ -226,10 +234,8 @@ class Trigonometric(Data):
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Trigonometric:
-        if not isinstance(exponent, int) or exponent < 0:
-            raise ValueError(f"exponent: expected a whole number >= 0, got {exponent!r}")
         result = Trigonometric.number(1.0, self.dim)
-        for _ in range(exponent):
+        for _ in range(checked_power(exponent)):
             result = result * self
         return result
 
@@ -238,13 +244,22 @@ def cosine(
     wavevector: Sequence[float] | float, frequency: float = 0.0, phase: float = 0.0, amplitude: float = 1.0
 ) -> Trigonometric:
     """The wave amplitude * cos(wavevector . x + frequency * t + phase)."""
-    k = np.atleast_1d(np.asarray(wavevector, dtype=np.float64))
-    return Trigonometric(k[None, :], np.array([frequency]), np.array([amplitude * np.exp(1j * phase)]))
+    return _wave(wavevector, frequency, phase, amplitude, 1.0)
 
 
 def sine(
     wavevector: Sequence[float] | float, frequency: float = 0.0, phase: float = 0.0, amplitude: float = 1.0
 ) -> Trigonometric:
     """The wave amplitude * sin(wavevector . x + frequency * t + phase)."""
-    k = np.atleast_1d(np.asarray(wavevector, dtype=np.float64))
-    return Trigonometric(k[None, :], np.array([frequency]), np.array([-1j * amplitude * np.exp(1j * phase)]))
+    return _wave(wavevector, frequency, phase, amplitude, -1.0j)
+
+
+def _wave(
+    wavevector: object, frequency: object, phase: object, amplitude: object, factor: complex
+) -> Trigonometric:
+    """Re(factor · amplitude exp(i(k·x + ωt + phase)))."""
+    k = np.atleast_1d(checked_array("wavevector", wavevector))
+    size = checked_number("amplitude", amplitude, "a finite number", -1e300, 1e300)
+    turn = factor * np.exp(1j * checked_number("phase", phase, "a finite number"))
+    omega = checked_number("frequency", frequency, "a finite number")
+    return Trigonometric(k[None], np.array([omega]), np.array([size * turn]))

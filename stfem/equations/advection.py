@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from stfem.checks import whole_number
 from stfem.data import Constant, Data, Polynomial, Trigonometric, as_data
 from stfem.data.base import Array
 from stfem.equations.base import Equation
@@ -155,7 +156,7 @@ def _dimension(velocity: object, dim: int | None) -> int:
         found = velocity.size if isinstance(velocity, np.ndarray) else 1
     if found is None:
         raise ValueError("velocity: expected dim= beside a callable, got none")
-    if dim is not None and dim != found:
+    if dim is not None and whole_number("dim", dim) != found:
         raise ValueError(f"velocity: expected {dim} components (dim), got {found}")
     return found
 

@@ -7,11 +7,27 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from stfem.checks import checked_array, checked_numbers, checked_whole, described, whole_number
 from stfem.data import Data, as_data
 from stfem.data.base import Array
+from stfem.data.callables import MAX_COMPONENTS
 from stfem.equations.entropy import Entropy
 from stfem.equations.probe import check_equation
 from stfem.equations.stability import Stability
+
+
+def checked_dimension(dim: object) -> int:
+    """A number of space dimensions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another type, and another number than 1, 2 or 3.
+    """
+    number = whole_number("dim", dim)
+    if number not in (1, 2, 3):
+        raise ValueError(f"dim: expected 1, 2 or 3, got {described(number)}")
+    return number
 
 
 class Equation(ABC):
@@ -57,19 +73,24 @@ class Equation(ABC):
         diffused: tuple[float, ...] | None = None,
         reaction: object = 0.0,
     ) -> None:
-        if isinstance(dim, bool) or dim not in (1, 2, 3):
-            raise ValueError(f"dim: expected 1, 2 or 3, got {dim!r}")
-        self.dim, self.components = dim, components
+        self.dim, self.components = (
+            checked_dimension(dim),
+            checked_whole("components", components, 1, MAX_COMPONENTS),
+        )
         #: D by the name of the subdomain, None where it is the same everywhere.
         self.subdomain_diffusion: dict[str, Array] | None = None
         self._diffusion: Array | None = None
         if isinstance(diffusion, Mapping):
-            parts = {str(name): diffusion_matrix(part, dim) for name, part in diffusion.items()}
+            parts = {str(name): diffusion_matrix(part, self.dim) for name, part in diffusion.items()}
             self.subdomain_diffusion = parts
         else:
-            self._diffusion = diffusion_matrix(diffusion, dim)
-        self.reaction: Data = as_data(reaction, dim, 1, "reaction", None)[0]
-        self.diffused = diffused if diffused is not None else (1.0,) * components
+            self._diffusion = diffusion_matrix(diffusion, self.dim)
+        self.reaction: Data = as_data(reaction, self.dim, 1, "reaction", None)[0]
+        self.diffused = (
+            (1.0,) * self.components
+            if diffused is None
+            else checked_numbers("diffused", diffused, "weights", 0.0, 1.0)
+        )
         if len(self.diffused) != components or any(weight not in (0.0, 1.0) for weight in self.diffused):
             raise ValueError(f"diffused: expected {components} weights 0 or 1, got {self.diffused}")
 
@@ -181,7 +202,7 @@ def diffusion_matrix(diffusion: object, dim: int) -> Array:
     except ValueError:  # rows of different lengths
         numbers = np.array(None)
     if numbers.dtype.kind not in "iuf":
-        raise TypeError(f"diffusion: expected a number or a matrix, got {diffusion!r}")
+        raise TypeError(f"diffusion: expected a number or a matrix, got {described(diffusion)}")
     given = numbers.astype(np.float64)
     matrix = np.diag(np.full(dim, given)) if given.ndim == 0 else given
     if matrix.shape != (dim, dim):
@@ -189,7 +210,7 @@ def diffusion_matrix(diffusion: object, dim: int) -> Array:
             f"diffusion: expected a number or a matrix of shape ({dim}, {dim}), got shape {given.shape}"
         )
     if not np.all(np.isfinite(matrix)):
-        raise ValueError(f"diffusion: expected finite numbers, got {diffusion!r}")
+        raise ValueError(f"diffusion: expected finite numbers, got {described(diffusion)}")
     size = float(np.abs(matrix).max())
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-13 * size):
         raise ValueError(f"diffusion: expected a symmetric matrix, got {matrix.tolist()}")
@@ -205,4 +226,7 @@ def diffusion_matrix(diffusion: object, dim: int) -> Array:
 
 def is_diagonal(matrix: Array) -> bool:
     """Whether a diffusion matrix has no cross terms."""
-    return not np.any(matrix - np.diag(np.diag(matrix)))
+    entries = checked_array("matrix", matrix)
+    if entries.ndim != 2 or entries.shape[0] != entries.shape[1]:
+        raise ValueError(f"matrix: expected a square matrix, got shape {entries.shape}")
+    return not np.any(entries - np.diag(np.diag(entries)))

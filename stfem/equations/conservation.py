@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from stfem.checks import checked_instance, checked_list, checked_whole, described, numeric_array
 from stfem.data.base import Array
+from stfem.data.callables import check_arguments
 from stfem.equations.entropy import ConvexEntropy, EntropyBounds
 from stfem.equations.sampled_bounds import entropy_gradient, entropy_hessian, sampled_bounds
 from stfem.equations.states import StateSet
@@ -17,6 +19,8 @@ __all__ = ["ConservationSystem"]
 Flux = Callable[[Array], Array]
 #: Length of a step in the imaginary direction: derivatives of analytic functions without cancellation.
 _STEP = 1e-30
+#: Of D²η by differences of Dη.
+_HESSIAN_ERROR = 1e-9
 
 
 class ConservationSystem(EntropySystem):
@@ -59,15 +63,54 @@ class ConservationSystem(EntropySystem):
         bounds: EntropyBounds | None = None,
         flux_degree: int | None = None,
     ) -> None:
+        checked_instance("states", states, StateSet, "a StateSet")
         if not np.isfinite([states.lower, states.upper]).all():
             raise ValueError(f"states: expected a bounded set, got {states.lower}, {states.upper}")
-        super().__init__(len(flux), len(states.lower), diffusion)
-        self.flux_degree, self.fluxes = flux_degree, tuple(flux)
+        fluxes = checked_list("flux", flux)
+        for name, function in (("entropy", entropy), *(("flux", entry) for entry in fluxes)):
+            if not callable(function):
+                raise TypeError(f"{name}: expected a function of states, got {described(function)}")
+            check_arguments(function, name, "u")
+        checked_instance("bounds", bounds, (EntropyBounds, type(None)), "EntropyBounds or None")
+        super().__init__(len(fluxes), len(states.lower), diffusion)
+        if bounds is not None and len(bounds.flux) != self.dim:
+            raise ValueError(f"bounds: expected {self.dim} constants of the flux, got {len(bounds.flux)}")
+        self.flux_degree = None if flux_degree is None else checked_whole("flux_degree", flux_degree, 0, 64)
+        self.fluxes = tuple(fluxes)
+        self._probe_functions(entropy, states)
         assumption = None
         if bounds is None:
             bounds, assumption = sampled_bounds(self.fluxes, entropy, states)
         gradient, hessian = entropy_gradient(entropy), entropy_hessian(entropy)
-        self.carry(ConvexEntropy(entropy, gradient, hessian, states, bounds, assumption))
+        convex = ConvexEntropy(entropy, gradient, hessian, states, bounds, assumption)
+        convex.rounding = _HESSIAN_ERROR
+        self.carry(convex)
+
+    def _probe_functions(self, entropy: Callable[..., object], states: StateSet) -> None:
+        """Shapes and derivatives by complex steps, before anything is computed from them."""
+        u = states.sample(np.random.default_rng(17), 6)
+        given: list[tuple[str, Callable[..., object], tuple[int, ...]]] = [("entropy", entropy, u.shape[1:])]
+        given += [(f"flux, direction {i}", flux, u.shape) for i, flux in enumerate(self.fluxes)]
+        for name, function, shape in given:
+            for states_of_one_kind in (u, u + 1j * _STEP):
+                seen = states_of_one_kind.copy()
+                values = function(seen)
+                if not np.array_equal(seen, states_of_one_kind):
+                    raise ValueError(
+                        f"{name}: expected a function that leaves its states alone, got one that writes"
+                    )
+                array = numeric_array(values, name)
+                if array.shape != shape:
+                    raise ValueError(
+                        f"{name}: expected shape {shape} for states of shape {u.shape}, got {array.shape}"
+                    )
+                if not np.isfinite(array).all():
+                    raise ValueError(f"{name}: expected finite values on the state set, got others")
+            if array.dtype.kind != "c":
+                raise TypeError(
+                    f"{name}: expected a function of complex numbers too (derivatives are steps in the "
+                    f"imaginary direction), got dtype {array.dtype} from complex states"
+                )
 
     def flux(self, u: Array, x: Array, t: float, direction: int) -> Array:
         return np.asarray(self.fluxes[direction](u))

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stfem.checks import checked_instance, checked_number, checked_numbers, described, real_array
 from stfem.data import Interval
 from stfem.data.base import Array
+from stfem.data.callables import check_arguments
 from stfem.equations.stability import GrowthForm
 from stfem.equations.states import StateSet
 
@@ -64,6 +66,8 @@ class Entropy(ABC):
         Linear combinations of ∇û and the source whose ranges `rate` needs.
     assumption : str or None
         One sentence where a constant is not proved.
+    rounding : float
+        Relative error of D²η as it is computed, for checks of it.
     """
 
     states: StateSet
@@ -76,6 +80,7 @@ class Entropy(ABC):
     curved_lower: float
     forms: tuple[GrowthForm, ...] = ()
     assumption: str | None = None
+    rounding: float = 1e-12
 
     @abstractmethod
     def value(self, u: Array) -> Array:
@@ -207,9 +212,10 @@ class EntropyBounds:
     flux: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        numbers = (self.lower, self.upper, self.ratio, self.third, self.fourth, *self.flux)
-        if not (all(map(math.isfinite, numbers)) and min(numbers) >= 0.0):
-            raise ValueError(f"entropy: expected finite bounds, not negative, got {self}")
+        for name in ("lower", "upper", "ratio", "third", "fourth"):
+            number = checked_number(f"entropy, {name}", getattr(self, name), "a finite bound", 0.0)
+            object.__setattr__(self, name, number)
+        object.__setattr__(self, "flux", checked_numbers("entropy, flux", self.flux, "finite bounds", 0.0))
         if not (0.0 < self.lower <= self.upper and 0.0 < self.ratio <= 1.0):
             raise ValueError(f"entropy: expected 0 < lower <= upper and 0 < ratio <= 1, got {self}")
 
@@ -246,14 +252,37 @@ class ConvexEntropy(Entropy):
         bounds: EntropyBounds,
         assumption: str | None = None,
     ) -> None:
+        for name, function in (("value", value), ("gradient", gradient), ("hessian", hessian)):
+            if not callable(function):
+                raise TypeError(f"entropy, {name}: expected a function of states, got {described(function)}")
+            check_arguments(function, f"entropy, {name}", "u")
+        checked_instance("states", states, StateSet, "a StateSet")
+        checked_instance("bounds", bounds, EntropyBounds, "EntropyBounds")
+        checked_instance("assumption", assumption, (str, type(None)), "a sentence or None")
         self._value, self._gradient, self._hessian = value, gradient, hessian
         self.states, self.bounds, self.assumption = states, bounds, assumption
+        self._probe_functions()
         self.lower = self.dissipation = self.curved_lower = bounds.lower
         self.flux_weight = bounds.upper / bounds.ratio
         self.third, self.fourth = bounds.third, bounds.fourth
         count = len(states.lower)
         self.curved = (True,) * count
         self.forms = slope_forms(count, len(bounds.flux))
+
+    def _probe_functions(self) -> None:
+        u = self.states.sample(np.random.default_rng(17), 6)
+        m = len(u)
+        for name, function, shape in (
+            ("value", self._value, u.shape[1:]),
+            ("gradient", self._gradient, u.shape),
+            ("hessian", self._hessian, (m, *u.shape)),
+        ):
+            found = real_array(function(u.copy()), f"entropy, {name}")
+            if found.shape != shape:
+                raise ValueError(
+                    f"entropy, {name}: expected shape {shape} for states of shape {u.shape}, "
+                    f"got {found.shape}"
+                )
 
     def value(self, u: Array) -> Array:
         return np.asarray(self._value(u))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from stfem.checks import checked_number
 from stfem.data.base import Array
+from stfem.equations.base import checked_dimension
 from stfem.equations.gas_entropy import GasEntropy
+from stfem.equations.states import positive_range, positive_size
 from stfem.equations.system import EntropySystem
 
 __all__ = ["BarotropicGas", "IsentropicEuler", "IsothermalEuler", "ShallowWater"]
+
+#: γ of gases is at most 5/3, of water about 7; beyond, the constants of the entropy overflow.
+_LARGEST_EXPONENT = 8.0
 
 
 class BarotropicGas(EntropySystem):
@@ -54,17 +58,16 @@ class BarotropicGas(EntropySystem):
         upper: float = 2.0,
         speed: float = 1.0,
     ) -> None:
-        super().__init__(dim, 1 + dim, diffusion)
-        if not (math.isfinite(upper) and 0.0 < lower < upper):
-            raise ValueError(f"state set: expected 0 < lower < upper < inf, got [{lower}, {upper}]")
-        if not (math.isfinite(speed) and speed > 0.0):
-            raise ValueError(f"speed: expected a finite number > 0, got {speed}")
-        if not (math.isfinite(coefficient * exponent) and coefficient > 0.0 and exponent >= 1.0):
-            raise ValueError(f"pressure: expected κ > 0 and γ ≥ 1, got κ = {coefficient}, γ = {exponent}")
-        self.coefficient, self.exponent = float(coefficient), float(exponent)
-        self.lower, self.upper, self.speed = float(lower), float(upper), float(speed)
+        count = checked_dimension(dim)
+        super().__init__(count, 1 + count, diffusion)
+        self.lower, self.upper = positive_range(lower, upper)
+        self.speed = positive_size("speed", speed, "a speed")
+        self.coefficient = positive_size("pressure", coefficient, "a coefficient κ > 0")
+        self.exponent = checked_number("pressure", exponent, "an exponent γ ≥ 1", 1.0, _LARGEST_EXPONENT)
         self.carry(
-            GasEntropy(dim, self.coefficient, self.exponent, self.lower, self.upper, self.speed, self.density)
+            GasEntropy(
+                self.dim, self.coefficient, self.exponent, self.lower, self.upper, self.speed, self.density
+            )
         )
 
     def __repr__(self) -> str:
@@ -143,8 +146,8 @@ class ShallowWater(BarotropicGas):
         speed: float = 1.0,
         gravity: float = 1.0,
     ) -> None:
-        super().__init__(0.5 * gravity, 2.0, diffusion, dim, lower, upper, speed)
-        self.gravity = float(gravity)
+        self.gravity = positive_size("gravity", gravity, "an acceleration")
+        super().__init__(0.5 * self.gravity, 2.0, diffusion, dim, lower, upper, speed)
 
 
 class IsothermalEuler(BarotropicGas):
@@ -167,8 +170,8 @@ class IsothermalEuler(BarotropicGas):
         speed: float = 1.0,
         sound_speed: float = 1.0,
     ) -> None:
-        super().__init__(sound_speed**2, 1.0, diffusion, dim, lower, upper, speed)
-        self.sound_speed = float(sound_speed)
+        self.sound_speed = checked_number("sound_speed", sound_speed, "a speed", 1e-6, 1e6)
+        super().__init__(self.sound_speed**2, 1.0, diffusion, dim, lower, upper, speed)
 
 
 class IsentropicEuler(BarotropicGas):
@@ -194,5 +197,6 @@ class IsentropicEuler(BarotropicGas):
         exponent: float = 1.4,
         coefficient: float | None = None,
     ) -> None:
-        given = 1.0 / exponent if coefficient is None and exponent > 0.0 else coefficient
-        super().__init__(0.0 if given is None else given, exponent, diffusion, dim, lower, upper, speed)
+        gamma = checked_number("pressure", exponent, "an exponent γ ≥ 1", 1.0, _LARGEST_EXPONENT)
+        given = 1.0 / gamma if coefficient is None else coefficient
+        super().__init__(given, gamma, diffusion, dim, lower, upper, speed)

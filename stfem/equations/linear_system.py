@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from stfem.checks import checked_array, checked_list, checked_number
 from stfem.data import Interval
 from stfem.data.base import Array
+from stfem.equations.base import checked_dimension
 from stfem.equations.entropy import CellStates, Entropy
 from stfem.equations.states import StateSet
 from stfem.equations.system import EntropySystem
 
 __all__ = ["Acoustics", "SymmetricSystem"]
+
+#: Entries of matrices: products of three of them are formed.
+_LARGEST = 1e60
 
 
 class SymmetricSystem(EntropySystem):
@@ -43,15 +47,18 @@ class SymmetricSystem(EntropySystem):
     def __init__(
         self, matrices: Sequence[object], diffusion: object = 0.0, symmetrizer: object = None
     ) -> None:
-        given = [np.asarray(matrix, dtype=np.float64) for matrix in matrices]
+        given = [checked_array("matrices", matrix) for matrix in checked_list("matrices", matrices)]
         shapes = {matrix.shape for matrix in given}
         if len(shapes) != 1 or given[0].ndim != 2 or given[0].shape[0] != given[0].shape[1]:
             raise ValueError(f"matrices: expected square ones of one shape, got {sorted(shapes)}")
         count = len(given[0])
         super().__init__(len(given), count, diffusion)
-        metric = np.eye(count) if symmetrizer is None else np.asarray(symmetrizer, dtype=np.float64)
+        metric = np.eye(count) if symmetrizer is None else checked_array("symmetrizer", symmetrizer)
         if metric.shape != (count, count):
             raise ValueError(f"symmetrizer: expected shape {(count, count)}, got {metric.shape}")
+        for name, matrix in (("symmetrizer", metric), *(("matrices", matrix) for matrix in given)):
+            if np.abs(matrix).max() > _LARGEST:
+                raise ValueError(f"{name}: expected entries up to {_LARGEST:g}, got {np.abs(matrix).max():g}")
         for matrix in (metric, *(metric @ matrix for matrix in given)):
             if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-13 * np.abs(matrix).max()):
                 raise ValueError(f"symmetrizer: expected H and all HA_i symmetric, got {matrix.tolist()}")
@@ -101,13 +108,14 @@ class Acoustics(SymmetricSystem):
     """
 
     def __init__(self, speed: float = 1.0, diffusion: object = 0.0, dim: int = 1) -> None:
-        if not math.isfinite(speed):
-            raise ValueError(f"speed: expected a finite number, got {speed}")
-        matrices = np.zeros((dim, 1 + dim, 1 + dim))
-        for i in range(dim):
-            matrices[i, 0, 1 + i] = matrices[i, 1 + i, 0] = speed
+        self.speed, count = (
+            checked_number("speed", speed, "a finite number", -_LARGEST, _LARGEST),
+            checked_dimension(dim),
+        )
+        matrices = np.zeros((count, 1 + count, 1 + count))
+        for i in range(count):
+            matrices[i, 0, 1 + i] = matrices[i, 1 + i, 0] = self.speed
         super().__init__(list(matrices), diffusion)
-        self.speed = float(speed)
 
 
 class QuadraticEntropy(Entropy):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from stfem.checks import checked_flag
 from stfem.data import Interval
 from stfem.data.base import Array
+from stfem.equations.base import checked_dimension
 from stfem.equations.entropy import CellStates, Entropy
 from stfem.equations.potential import PowerPotential
 from stfem.equations.stability import GrowthForm
-from stfem.equations.states import StateSet
+from stfem.equations.states import StateSet, positive_range
 from stfem.equations.system import EntropySystem
 
 __all__ = ["DiffusivePSystem"]
@@ -61,11 +61,11 @@ class DiffusivePSystem(EntropySystem):
         upper: float = 2.0,
         fully_diffusive: bool = False,
     ) -> None:
-        super().__init__(dim, 1 + dim, diffusion, (float(fully_diffusive), *(1.0,) * dim))
-        if not (math.isfinite(upper) and 0.0 < lower < upper):
-            raise ValueError(f"state set: expected 0 < lower < upper < inf, got [{lower}, {upper}]")
-        self.lower, self.upper, self.fully_diffusive = float(lower), float(upper), bool(fully_diffusive)
-        self.carry(_LagrangianEntropy(dim, self.lower, self.upper, self.fully_diffusive))
+        self.fully_diffusive = checked_flag("fully_diffusive", fully_diffusive)
+        count = checked_dimension(dim)
+        super().__init__(count, 1 + count, diffusion, (float(self.fully_diffusive), *(1.0,) * count))
+        self.lower, self.upper = positive_range(lower, upper)
+        self.carry(_LagrangianEntropy(self.dim, self.lower, self.upper, self.fully_diffusive))
 
     def __repr__(self) -> str:
         full = ", fully_diffusive=True" if self.fully_diffusive else ""

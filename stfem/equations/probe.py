@@ -20,6 +20,7 @@ _STEP = 1e-6
 _TOLERANCE = 1e-5  # far above the error of a central difference (about 1e-9), below any slip in a formula
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is told below
 def check_equation(equation: Equation) -> None:
     """Raise ValueError or TypeError where `equation` contradicts itself at random states and points."""
     rng = np.random.default_rng(20240229)

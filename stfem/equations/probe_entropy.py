@@ -139,7 +139,7 @@ def _rate_defect(equation: Equation, entropy: Entropy, u: Array, v: Array, rng: 
     ]
     forms = np.stack(values) if values else np.zeros((0, u.shape[1]))
     rate = entropy.rate(CellStates(Interval(v, v), Interval(forms, forms)))
-    scale = 1e-12 * (1.0 + np.abs(forms).sum(axis=0)) * (1.0 + np.abs(entropy.value(u)))
+    scale = entropy.rounding * (1.0 + np.abs(forms).sum(axis=0)) * (1.0 + np.abs(entropy.value(u)))
     return _excess(growth, rate * entropy.relative(u, v), scale)
 
 

@@ -76,8 +76,13 @@ def sampled_bounds(
         raise ValueError(f"entropy: expected strictly convex on the state set, got the eigenvalue {low:.3g}")
     factors = np.linalg.inv(np.linalg.cholesky(second))
     relative = np.linalg.eigvalsh(factors @ first @ np.swapaxes(factors, 1, 2))
-    third, fourth = _derivatives(gradient, u, rng)
+    box = StateSet(states.lower, states.upper)  # third is needed on all of it, see `ConvexEntropy`
+    third, fourth = _derivatives(gradient, box.sample(rng, SAMPLES) if len(states.constraints) else u, rng)
     curvatures = tuple(_flux_curvature(f, u, second, first, rng) for f in flux)
+    if not np.isfinite([low, high, third, fourth, *curvatures]).all():
+        raise ValueError(
+            "entropy: expected finite derivatives on the box of the state set, got others; give bounds="
+        )
     wide = 1.0 + MARGIN
     bounds = EntropyBounds(
         low / wide,
@@ -106,11 +111,11 @@ def _derivatives(gradient: Function, u: Array, rng: np.random.Generator) -> tupl
 
         h, k = _STEPS[1] * scale, _STEPS[2] * scale
         found = (along(h) - 2.0 * along(0.0) + along(-h)) / h**2
-        third = max(third, float(np.abs(found).max()))
+        third = float(np.maximum(third, np.abs(found).max()))  # NaN stays
         found = (along(2.0 * k) - 2.0 * along(k) + 2.0 * along(-k) - along(-2.0 * k)) / (2.0 * k**3)
-        fourth = max(fourth, float(np.abs(found).max()))
+        fourth = float(np.maximum(fourth, np.abs(found).max()))
     # below what differences resolve there is nothing
-    return third if third > 1e-6 else 0.0, fourth if fourth > 1e-4 else 0.0
+    return 0.0 if third <= 1e-6 else third, 0.0 if fourth <= 1e-4 else fourth
 
 
 def _flux_curvature(flux: Function, u: Array, hessian: Array, own: Array, rng: np.random.Generator) -> float:
@@ -123,7 +128,7 @@ def _flux_curvature(flux: Function, u: Array, hessian: Array, own: Array, rng: n
         )
         bend = (above - below) / (2.0 * step)
         sizes = np.sqrt((np.einsum("nij,jn->in", hessian, bend) ** 2).sum(axis=0))
-        largest = max(largest, float((sizes / np.einsum("nij,in,jn->n", own, e, e)).max()))
+        largest = float(np.maximum(largest, (sizes / np.einsum("nij,in,jn->n", own, e, e)).max()))
     return largest
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise, product
 
 import numpy as np
@@ -11,13 +11,12 @@ from numpy.polynomial import Polynomial
 from stfem.data import polynomial_range
 from stfem.data.base import Array
 from stfem.equations.base import Equation
+from stfem.equations.functions import Function, functions_of, given_sonic, per_direction
 from stfem.equations.probe import check_difference
 from stfem.equations.stability import Growth, GrowthForm, Stability
 from stfem.spaces.legendre import gauss, legendre_values
 
 __all__ = ["ScalarConservationLaw"]
-
-Function = Callable[[Array], Array]
 
 _PIECES = 4  # subintervals of the states, between which f_1'', f_2'', … need not be attained together
 _SPEED_PIECES = 8  # subintervals of the states for ranges of f'
@@ -61,14 +60,14 @@ class ScalarConservationLaw(Equation):
         diffusion: object = 0.0,
         sonic_points: Sequence[object] | None = None,
     ) -> None:
-        fluxes = _functions(flux, "flux")
+        fluxes = functions_of(flux, "flux")
         count = dim if dim is not None else len(fluxes)
         super().__init__(count, 1, diffusion)
         self._same = len(fluxes) == 1 or all(f is fluxes[0] for f in fluxes)
         self.isotropic = self._same
         #: f, one for all directions or one per direction.
         self.fluxes = tuple(fluxes[:1] if self._same else fluxes)
-        self._flux = _per_direction(fluxes, self.dim, "flux")
+        self._flux = per_direction(fluxes, self.dim, "flux")
         polynomial = [f for f in self._flux if isinstance(f, Polynomial)]
         if len(polynomial) == self.dim:
             if derivative is not None or second_derivative is not None:
@@ -82,14 +81,14 @@ class ScalarConservationLaw(Equation):
         if derivative is None or second_derivative is None:
             raise ValueError("flux: expected derivative= and second_derivative= beside a callable, got none")
         first, second = (
-            _functions(derivative, "derivative"),
-            _functions(second_derivative, "second_derivative"),
+            functions_of(derivative, "derivative"),
+            functions_of(second_derivative, "second_derivative"),
         )
         self._same = self._same and len(second) == 1
         self._factors = None
-        self._derivative = _per_direction(first, self.dim, "derivative")
-        self._second = _per_direction(second, self.dim, "second_derivative")
-        self._sonic = _given_sonic(sonic_points, self.dim)
+        self._derivative = per_direction(first, self.dim, "derivative")
+        self._second = per_direction(second, self.dim, "second_derivative")
+        self._sonic = given_sonic(sonic_points, self.dim)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(dim={self.dim}, diffusion={self.described_diffusion})"
@@ -215,36 +214,6 @@ def _factors(second: list[Polynomial]) -> Array | None:
     return factors if same else None
 
 
-def _functions(given: object, name: str) -> list[Function]:
-    """One function, or one per direction; coefficients become polynomials."""
-    if isinstance(given, Polynomial):
-        return [given.convert().trim()]
-    if callable(given):
-        return [given]
-    if not isinstance(given, Iterable):
-        raise TypeError(f"{name}: expected a callable, a Polynomial or coefficients, got {given!r}")
-    entries = list(given)
-    if entries and all(isinstance(entry, (int, float, np.number)) for entry in entries):
-        return [Polynomial(np.asarray(entries, dtype=np.float64)).trim()]
-    return [function for entry in entries for function in _functions(entry, name)]
-
-
-def _per_direction(functions: list[Function], dim: int, name: str) -> list[Function]:
-    if len(functions) not in (1, dim):
-        raise ValueError(f"{name}: expected 1 or {dim} functions (dim), got {len(functions)}")
-    return functions * dim if len(functions) == 1 else functions
-
-
 def _sonic(derivative: Polynomial) -> tuple[float, ...]:
     """Real parts of all zeros of f': superfluous points do not change the Engquist–Osher flux."""
     return tuple(sorted(np.real(derivative.roots()).tolist()))
-
-
-def _given_sonic(points: Sequence[object] | None, dim: int) -> list[tuple[float, ...] | None]:
-    if points is None:
-        return [None] * dim
-    nested = [p for p in points if isinstance(p, (Sequence, np.ndarray))]
-    if len(nested) not in (0, dim):
-        raise ValueError(f"sonic_points: expected {dim} sequences (dim), got {len(nested)}")
-    rows = nested if nested else [points] * dim
-    return [tuple(sorted(np.asarray(row, dtype=np.float64).tolist())) for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from stfem.checks import checked_flag, checked_instance
 from stfem.data import Data
 from stfem.data.base import Array
 
@@ -56,8 +57,14 @@ class Growth:
     assumption: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.forms:
+        forms = tuple(checked_instance("forms", self.forms, (tuple, list), "a tuple of GrowthForm"))
+        if not forms:
             raise ValueError("forms: expected at least one (of zeros where nothing grows), got none")
+        for form in forms:
+            checked_instance("forms", form, GrowthForm, "a tuple of GrowthForm")
+        object.__setattr__(self, "forms", forms)
+        object.__setattr__(self, "positive", checked_flag("positive", self.positive))
+        checked_instance("assumption", self.assumption, (str, type(None)), "a sentence or None")
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from stfem.estimators.bound import BoundState
 from stfem.estimators.estimate import Estimate, plain
 from stfem.estimators.paper import PaperEstimator
+from stfem.estimators.run import SlabRun
 from stfem.estimators.split import SplitEstimator
 from stfem.estimators.stationary import stationary_estimate
 from stfem.estimators.unsplit import AllDualEstimator, AllL2Estimator
@@ -15,6 +16,7 @@ __all__ = [
     "Estimate",
     "MeshEstimator",
     "PaperEstimator",
+    "SlabRun",
     "SplitEstimator",
     "plain",
     "stationary_estimate",

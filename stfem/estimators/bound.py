@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from stfem.estimators.bound_l1 import SlabL1, dual_bound
+from stfem.estimators.bound_l1 import SlabL1, dual_bound, packed, unpacked
 from stfem.estimators.spending import Spending
 from stfem.residual import DissipativeRates, SlabNorms
+from stfem.resumable import Grown, Resumable
 from stfem.spaces.stencil import Array
 
 #: Shares θ_μ of the dissipation budget that may pay for Poincaré decay.
@@ -26,7 +28,7 @@ DISSIPATED_WEIGHTS = np.array([1.0, 2.0, 4.0, 16.0])
 
 
 @dataclass
-class BoundState:
+class BoundState(Resumable):
     """State of the stability bounds at one time.
 
     Parameters
@@ -45,6 +47,12 @@ class BoundState:
     members
         Members λ of the flux family that may be chosen.
     """
+
+    PAST = (
+        *("initial", "initial_l1", "initial_mean", "decay_rate", "bound", "final", "hyperbolic"),
+        *("parabolic_sq", "exponent", "mean", "_l1", "_l1_conserved", "_slabs", "_energy"),
+        *("_flux_total", "_work"),
+    )
 
     initial: float
     initial_l1: float
@@ -68,6 +76,13 @@ class BoundState:
         # for the splits chosen in L², then for those of every weight
         self._flux_total = np.zeros(1 + len(DISSIPATED_WEIGHTS))
         self._work = np.zeros(1 + len(DISSIPATED_WEIGHTS))
+
+    def past(self) -> dict[str, Any]:
+        return super().past() | {"_slabs": Grown(self._slabs, len(self._slabs), packed)}
+
+    def resume(self, past: Mapping[str, Any]) -> None:
+        super().resume({**past, "_slabs": np.zeros((0, 0))})
+        self._slabs = unpacked(past["_slabs"])
 
     @np.errstate(over="ignore", invalid="ignore")
     def advance(self, norms: SlabNorms, reaction_growth: float) -> Choice:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stfem.residual.levels import ResidualLevels
+from stfem.spaces.stencil import Array
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,34 @@ class SlabL1:
     remainder: float
     levels: ResidualLevels | None
     expansion: float
+
+
+def packed(slabs: Sequence[SlabL1]) -> Array:
+    """Slabs as rows of numbers: duration, size, remainder, expansion, and the levels as far as there are."""
+    rows = [
+        [
+            *(slab.duration, slab.size, slab.remainder, slab.expansion),
+            *([] if slab.levels is None else [slab.levels.within, slab.levels.reach]),
+            *([] if slab.levels is None else [*slab.levels.plain, *slab.levels.dual]),
+        ]
+        for slab in slabs
+    ]
+    table = np.full((len(rows), max(map(len, rows), default=0)), np.nan)
+    for entries, row in zip(table, rows, strict=True):
+        entries[: len(row)] = row
+    return table
+
+
+def unpacked(table: Array) -> list[SlabL1]:
+    """The slabs of `packed`: those with levels have as many."""
+    slabs = []
+    for duration, size, remainder, expansion, *more in table.tolist():
+        levels = None
+        if more and not np.isnan(more[0]):
+            plain, dual = np.split(np.array(more[2:]), 2)
+            levels = ResidualLevels(more[0], more[1], plain, dual)
+        slabs.append(SlabL1(duration, size, remainder, levels, expansion))
+    return slabs
 
 
 def dual_bound(initial: float, slabs: Sequence[SlabL1]) -> float:

@@ -11,6 +11,7 @@ from stfem.equations import is_diagonal
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import ExactData, Problem
 from stfem.reconstruction import ReconstructedSlab
+from stfem.resumable import Resumable
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array, apply_matrix
 from stfem.spaces.tensor import point_coordinates, values_at, weighted_gauss
@@ -24,7 +25,7 @@ _MORE_DEGREES = (0, 2, 4, 8)  # of these modes beyond those of û, as far as tha
 _BLOCK = 1 << 20  # points held at once
 
 
-class TrueError:
+class TrueError(Resumable):
     """Accumulates sup_t ‖u − û‖, its value at the end, and ∫‖D^{1/2}∇(u − û)‖² over a run.
 
     It needs `Problem.exact`. Against `ExactData` there is no quadrature in space.
@@ -41,6 +42,8 @@ class TrueError:
         Gauss points in time per slab. The supremum is the largest of samples: slab ends are added, and tops
         that the samples tell of.
     """
+
+    PAST = ("supremum", "final", "gradient_sq", "_started")
 
     def __init__(
         self, problem: Problem, grid: TensorGrid, degree: int, extra_points: int = 2, times: int = 1

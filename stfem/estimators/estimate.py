@@ -224,7 +224,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, np.generic):
-        return plain(value.item())
+        item = value.item()  # which a number of more than double precision gives as itself
+        return plain(float(item) if isinstance(item, np.generic) else item)
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (tuple, list)):

@@ -7,10 +7,11 @@ import numpy as np
 from stfem.estimators.bound import Choice
 from stfem.meshes.grid import TensorGrid
 from stfem.residual import SlabNorms
+from stfem.resumable import Resumable
 from stfem.spaces.stencil import Array
 
 
-class IndicatorSum:
+class IndicatorSum(Resumable):
     """Accumulates η_K² = (Σ_m α_m) Σ_n α_n s_{K,n} + Σ_n β_{K,n} with Σ_K η_K² = (Σα)² + Σβ (T4.7).
 
     s_{K,n} is the share of cell K in ∫∫R_H² on slab n; what belongs to no cell (remainders, the mean) is
@@ -24,6 +25,8 @@ class IndicatorSum:
         Cells of the scheme; pieces of one cell are added up.
     """
 
+    PAST = ("_alpha", "_hyperbolic", "_parabolic")
+
     def __init__(self, grid: TensorGrid, cells: tuple[int, ...]) -> None:
         self._cells, self._fine = cells, grid.cells
         self._alpha = 0.0
@@ -33,9 +36,10 @@ class IndicatorSum:
     def add(self, norms: SlabNorms, choice: Choice) -> None:
         """Add one slab with the member that was chosen for it."""
         self._alpha += choice.alpha
-        self._hyperbolic += choice.alpha * cell_shares(norms.hyperbolic_sq(choice.member))
-        self._parabolic += choice.flux_part * cell_shares(norms.parabolic_sq(choice.member))
-        self._parabolic += (choice.beta - choice.flux_part) / self._parabolic.size
+        more = choice.alpha * cell_shares(norms.hyperbolic_sq(choice.member))
+        self._hyperbolic = self._hyperbolic + more  # not in place: `past` holds the array
+        parabolic = self._parabolic + choice.flux_part * cell_shares(norms.parabolic_sq(choice.member))
+        self._parabolic = parabolic + (choice.beta - choice.flux_part) / parabolic.size
 
     def total(self) -> Array:
         """η_K² per cell ``(N_1, …, N_d)``."""

@@ -8,6 +8,7 @@ from stfem.data import Data
 from stfem.meshes.quadrature import Array
 from stfem.problems import Problem, StationaryProblem
 from stfem.reconstruction.unstructured import MeshSlab
+from stfem.resumable import Resumable
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import gauss
 
@@ -17,7 +18,7 @@ __all__ = ["MeshErrors"]
 _POINTS, _ORDER = 5, 12
 
 
-class MeshErrors:
+class MeshErrors(Resumable):
     """Errors u − û, collected slab by slab.
 
     Parameters
@@ -34,6 +35,8 @@ class MeshErrors:
     supremum_sq, dissipated
         sup ‖u − û‖² and ∫‖D^{1/2}∇(u − û)‖² so far.
     """
+
+    PAST = ("supremum_sq", "dissipated")
 
     def __init__(self, problem: Problem | StationaryProblem, target: BrokenSpace, diffusion: Array) -> None:
         self._problem, self._target, self._diffusion = problem, target, diffusion

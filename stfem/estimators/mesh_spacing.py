@@ -13,6 +13,7 @@ from stfem.reconstruction.unstructured import (
     MeshSlab,
     TimeInterpolant,
 )
+from stfem.resumable import Resumable
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.timestepping import Node
 
@@ -26,7 +27,7 @@ _DECAY = 0.1
 _GROWTH = 2
 
 
-class MeshSpacing:
+class MeshSpacing(Resumable):
     """Passes every K-th node on; K follows the slabs of one or several reconstructions.
 
     Parameters
@@ -42,6 +43,8 @@ class MeshSpacing:
     reconstructions, interpolants
         One interpolant per reconstruction.
     """
+
+    PAST = ("_floor", "_selector")
 
     def __init__(
         self,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from stfem.resumable import Resumable
+
 #: Gain of the flux family over its member λ = 1 that is not worth measuring,
 FAMILY_GAIN = 1e-3
 #: and that of splits by frequencies.
@@ -14,7 +16,7 @@ PAUSE = 31
 RISE = 3.0
 
 
-class OptionalWork:
+class OptionalWork(Resumable):
     """When other splits of the residual are measured: not where d̃ = D∇û, the cheapest, does as well (T3.5).
 
     Every split is a valid choice on every slab, so that this saves work and never costs the guarantee.
@@ -26,6 +28,8 @@ class OptionalWork:
     optional
         Whether slabs may do without.
     """
+
+    PAST = ("_gains", "_left", "_level")
 
     def __init__(self, worth: float, optional: bool = True) -> None:
         self._worth, self._optional = worth, optional

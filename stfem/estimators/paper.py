@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 
+from stfem.checks import checked_whole
 from stfem.estimators.errors import distance
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.paper_fields import PaperFields
 from stfem.estimators.paper_stability import paper_stability
+from stfem.estimators.run import SlabRun
 from stfem.reconstruction import (
     Hermite,
     NodeReconstruction,
     ReconstructedSlab,
+    Stencils,
     combine,
-    reconstructed_slabs,
+    slab_of,
 )
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import gauss, legendre_values
@@ -62,8 +65,8 @@ class PaperEstimator:
 
     def __post_init__(self) -> None:
         for name, value in (("points", self.points), ("times", self.times)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name}: expected at least 1, got {value}")
+            if value is not None or name == "times":
+                checked_whole(name, value, 1, 64)
 
     def run(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes.
@@ -77,14 +80,25 @@ class PaperEstimator:
         TypeError, ValueError
             For an equation or a diffusion matrix that the paper does not treat, or fewer than two nodes.
         """
+        return self.begin(semidiscretization, nodes, order).consume()
+
+    def begin(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> SlabRun:
+        """The pass of `run`, slab by slab."""
         points = self.points if self.points is not None else 2 * semidiscretization.degree + 3
-        return _Run(semidiscretization, points, self.times).consume(nodes)
+        return _Run(semidiscretization, nodes, points, self.times)
 
 
-class _Run:
+class _Run(SlabRun):
     """One pass over the nodes; all fields are values at Gauss points ``(m, P…, N…)``."""
 
-    def __init__(self, semidiscretization: Semidiscretization, points: int, times: int) -> None:
+    PAST = (
+        *("initial", "residual", "flux_sq", "gradient_sq", "supremum", "final", "rates"),
+        *("residual_cells", "flux_cells", "rows", "seconds_true"),
+    )
+
+    def __init__(
+        self, semidiscretization: Semidiscretization, nodes: Iterable[Node], points: int, times: int
+    ) -> None:
         self.semi, self.problem = semidiscretization, semidiscretization.problem
         self.grid, self.degree = semidiscretization.grid, semidiscretization.degree
         self.equation, self.dim = self.problem.equation, self.grid.dim
@@ -104,24 +118,37 @@ class _Run:
         self.residual_cells, self.flux_cells = np.zeros(self.grid.cells), np.zeros(self.grid.cells)
         self.rows: list[tuple[float, float, float, float]] = []
         self.seconds_true = 0.0
+        self.last: NodeReconstruction | None = None
+        self._interpolant = Hermite(max(3, 2 * self.degree + 1))
+        self._stencils = Stencils(map(self._fields.at_node, nodes), self._interpolant)
 
-    def consume(self, nodes: Iterable[Node]) -> Estimate:
-        """Stream nodes → fields at points → norms → E."""
-        steps, last = 0, None
-        interpolant = Hermite(max(3, 2 * self.degree + 1))
-        for slab in reconstructed_slabs((self._fields.at_node(node) for node in nodes), interpolant):
-            if steps == 0:
-                u_0 = np.stack([u(self._x, 0.0) for u in self.problem.initial])
-                self.initial = self._norm(u_0 - slab.start.state[0, 0])
-                self._end(slab.start)
-            steps, last = steps + 1, slab.stop
-            self._slab(slab)
-            self._end(slab.stop)
-            alpha, beta = self.residual, 0.5 * self.eps * self.flux_sq
-            self.rows.append((slab.time.stop, self._bound(slab.time.stop), alpha, beta))
-        if last is None:
-            raise ValueError("nodes: expected at least two time nodes, got fewer")
-        return self._result(steps, last)
+    @property
+    def stencils(self) -> Sequence[Stencils[NodeReconstruction]]:
+        return (self._stencils,)
+
+    @property
+    def _ode(self) -> Semidiscretization:
+        return self.semi
+
+    def _reconstructed(self, number: int, node: Node) -> NodeReconstruction:
+        return self._fields.at_node(node)
+
+    def advance(self) -> bool:
+        """Fields at points → norms → E."""
+        stencil = next(self._stencils, None)
+        if stencil is None:
+            return False
+        slab = slab_of(*stencil, self._interpolant)
+        if not self.rows:
+            u_0 = np.stack([u(self._x, 0.0) for u in self.problem.initial])
+            self.initial = self._norm(u_0 - slab.start.state[0, 0])
+            self._end(slab.start)
+        self._slab(slab)
+        self._end(slab.stop)
+        self.last, self.time = slab.stop, slab.time.stop
+        alpha, beta = self.residual, 0.5 * self.eps * self.flux_sq
+        self.rows.append((slab.time.stop, self._bound(slab.time.stop), alpha, beta))
+        return True
 
     def _slab(self, slab: ReconstructedSlab) -> None:
         """Add the integrals over one slab."""
@@ -148,9 +175,9 @@ class _Run:
         size = float(np.sqrt(local_sq.sum()))
         self.residual += weight * size
         if size > 0.0:
-            self.residual_cells += (weight / size) * local_sq
+            self.residual_cells = self.residual_cells + (weight / size) * local_sq
         flux_sq = self._cell_squares((flux - gradient) * self._diffused)
-        self.flux_cells += weight * flux_sq
+        self.flux_cells = self.flux_cells + weight * flux_sq
         self.flux_sq += weight * float(flux_sq.sum())
 
     def _source(self, time: float) -> Array:
@@ -195,9 +222,12 @@ class _Run:
         exponent = float(self.rates.sum()) * time
         return self.stability.bound(self.initial, self.residual, self.eps * self.flux_sq, exponent)
 
-    def _result(self, steps: int, last: NodeReconstruction) -> Estimate:
+    def result(self) -> Estimate:
+        steps, last = len(self.rows), self.last
+        if last is None:
+            raise ValueError("nodes: expected at least two time nodes, got fewer")
         problem, exact = self.problem, self.problem.exact is not None
-        time, dg = problem.final_time, last.node.values
+        time, dg = last.node.time, last.node.values
         bound, e_r2 = self._bound(time), float(np.sqrt(self.flux_sq))
         gap = self._norm(last.state[0, 0] - values_at(dg, self.degree, self._abscissae, self.dim))
         times, bounds, alphas, betas = np.array(self.rows).T

@@ -11,6 +11,7 @@ import numpy as np
 
 from stfem.data import Slab
 from stfem.reconstruction import BoundReconstruction, ReconstructedSlab, combine
+from stfem.resumable import Resumable
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
@@ -39,6 +40,8 @@ EXCESS = 0.3
 TOLERATED = 3.0
 #: Part of the predicted spacing that is used.
 SAFETY = 0.9
+#: Relative difference of two steps that are the same but for rounding.
+_SAME = 1e-6
 
 
 class Graded(Hashable, Protocol):
@@ -61,7 +64,7 @@ class Graded(Hashable, Protocol):
         """How many of them lie before the start of the slab."""
 
 
-class NodeSelector:
+class NodeSelector(Resumable):
     """Passes every K-th node on; K follows what `update` learns from the slabs.
 
     Parameters
@@ -78,6 +81,11 @@ class NodeSelector:
         T, end of the run.
     """
 
+    PAST = (
+        *("_step", "_rest", "_growth", "_excess", "spacing", "wanted"),
+        *("steps", "_passed", "_due", "_numbers", "unequal", "_changed", "_before", "_started", "_ends"),
+    )
+
     def __init__(
         self,
         nodes: Iterable[Node],
@@ -86,37 +94,67 @@ class NodeSelector:
         interpolant: Graded,
         final_time: float,
     ) -> None:
-        self._nodes, self._target, self._interpolant = nodes, target, interpolant
+        self._nodes, self._target, self._interpolant = iter(nodes), target, interpolant
         self._final_time, self._step = final_time, 0.0
         self._fixed = spacing is not None
         self._rest = 0  # slabs before K may be tried out again
         self._growth: tuple[float, float] | None = None  # time and 2μ of the slab before
         self._excess: tuple[int, float] | None = None  # spacing and error where waves do not explain it
         self.spacing = self.wanted = spacing or 1
-        self.steps = 0
+        self.steps = self._due = 0  # numbers of the last node seen, and of the next one to pass on
+        self.unequal = False  # whether steps of different sizes were seen
+        self._changed = 0  # number of the last step that was not as long as the one before
+        # times of the last node seen, of the last two passed on, and at which the next one is at the latest
+        self._before = self._started = 0.0
+        self._passed: float | None = None
+        self._ends = np.inf
         self._numbers: dict[float, int] = {}  # of the nodes passed on that no measured slab has left behind
 
     def __iter__(self) -> Iterator[Node]:
-        last, due = None, 0
-        for n, node in enumerate(self._nodes):
-            self.steps = n
-            last = node
-            if n == 1 and not self._fixed:
-                self._step = node.time
-                self.wanted = max(1, min(FIRST, int(FIRST_PART * self._final_time / node.time)))
-            if n == due:
-                self._numbers[node.time] = n
-                yield node
-                self.spacing = self._next(self._final_time - node.time)
-                last, due = None, n + self.spacing
-        if last is not None:
-            self._numbers[last.time] = self.steps
-            yield last
+        return self
 
-    def _next(self, left: float) -> int:
-        """K towards the one that is wanted; what is left of the run is cut into equal parts at its end."""
+    def __next__(self) -> Node:
+        if self._passed is not None:
+            self.spacing = self._next(self._final_time - self._passed, self._passed - self._started)
+            self._started, self._due = self._passed, self.steps + self.spacing
+            # steps that grow make no slab longer than K of them were to be
+            if not self._fixed and self._step > 0.0:
+                self._ends = self._passed + (1.0 - _SAME) * self.spacing * self._step
+        n, node = self.steps - (self._passed is None), None
+        for node in self._nodes:
+            n += 1
+            self.steps = n
+            self._look(n, node.time)
+            if n == 1 and not self._fixed:
+                self.wanted = max(1, min(FIRST, int(FIRST_PART * self._final_time / node.time)))
+            if n == self._due or node.time >= self._ends:
+                break
+        if node is None:
+            raise StopIteration
+        self._passed = node.time
+        self._numbers[node.time] = self.steps
+        return node
+
+    def _look(self, n: int, time: float) -> None:
+        """Whether a step is as long as the one before."""
+        if n > 0 and abs(time - self._before - self._step) > _SAME * self._step:
+            self._step = time - self._before
+            if n > 1:
+                self.unequal = True
+                if not self._fixed:  # what was learned from other steps does not count
+                    self._changed, self.wanted, self._ends = n, 1, self._before
+        self._before = time
+
+    def _next(self, left: float, duration: float) -> int:
+        """K towards the one that is wanted; what is left of the run is cut into equal parts at its end.
+
+        ``duration`` is that of the slab before: where steps grow, slabs do not grow faster than usual.
+        """
         if self._fixed or self._step == 0.0:
             return self.spacing
+        self.spacing = max(1, min(self.spacing, round(duration / self._step)))
+        if self.wanted == 1 and self.unequal:
+            return 1
         most, least = max(self.spacing + 1, int(GROWTH * self.spacing)), int(self.spacing / GROWTH)
         spacing = max(min(self.wanted, most), least, 1)
         steps = left / self._step
@@ -159,8 +197,8 @@ class NodeSelector:
             Duration that no slab should exceed.
         """
         steps = self.steps_of(slab)
-        self._numbers.pop(slab.start)
-        if self._fixed:
+        first = self._numbers.pop(slab.start)
+        if self._fixed or first < self._changed:
             return
         self.wanted = self._for_share(slab, steps, share, residual, rates)
         self.wanted = max(1, int(min(self.wanted, steps * longest / slab.duration)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from stfem.checks import checked_flag, checked_method, checked_numbers, checked_share, checked_whole
 from stfem.data import Data
 from stfem.estimators.bound import BoundState
 from stfem.estimators.errors import TrueError, distance
@@ -16,6 +18,7 @@ from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import IndicatorSum
 from stfem.estimators.initial import InitialError, initial_error
 from stfem.estimators.optional import FAMILY_GAIN, SPECTRAL_GAIN, OptionalWork
+from stfem.estimators.run import SlabRun
 from stfem.estimators.spacing import NodeSelector, temporal_share
 from stfem.meshes.grid import TensorGrid
 from stfem.reconstruction import (
@@ -24,8 +27,9 @@ from stfem.reconstruction import (
     ReconstructedSlab,
     Reconstruction,
     Siac,
+    Stencils,
     prolong,
-    reconstructed_slabs,
+    slab_of,
 )
 from stfem.residual import FLUX_FAMILY, ResidualSplit, SlabNorms
 from stfem.residual.levels import diagonal_bound
@@ -73,14 +77,16 @@ class SplitEstimator:
     spectral: bool = True
 
     def __post_init__(self) -> None:
-        if not self.members or not all(0.0 <= member <= 1.0 for member in self.members):
-            raise ValueError(f"members: expected numbers in [0, 1], got {self.members}")
-        if self.spacing is not None and self.spacing < 1:
-            raise ValueError(f"spacing: expected at least 1 step per slab, got {self.spacing}")
-        if not isinstance(self.spectral, bool):
-            raise TypeError(f"spectral: expected True or False, got {self.spectral!r}")
-        if not 0.0 < self.temporal_share < 1.0:
-            raise ValueError(f"temporal_share: expected a number in (0, 1), got {self.temporal_share}")
+        object.__setattr__(self, "members", checked_numbers("members", self.members, "in [0, 1],", 0.0, 1.0))
+        if not self.members:
+            raise ValueError("members: expected numbers in [0, 1], got ()")
+        checked_method("reconstruction", self.reconstruction, "bind", "one such as Siac()")
+        if self.interpolant is not None:
+            checked_method("interpolant", self.interpolant, "modes", "one such as Hermite(5)")
+        if self.spacing is not None:
+            checked_whole("spacing", self.spacing, 1)
+        checked_flag("spectral", self.spectral)
+        checked_share("temporal_share", self.temporal_share)
 
     def interpolant_for(self, order: int) -> Hermite:
         """Interpolant used with time stepping of the given order."""
@@ -88,17 +94,29 @@ class SplitEstimator:
 
     def run(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history."""
-        return _Run(self, semidiscretization, order).consume(nodes)
+        return self.begin(semidiscretization, nodes, order).consume()
+
+    def begin(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> SlabRun:
+        """The pass of `run`, slab by slab."""
+        return SplitRun(self, semidiscretization, nodes, order)
 
     def measured(self, norms: SlabNorms, grid: TensorGrid, matrix: Array) -> SlabNorms:
         """Norms that enter the bound; a comparator may measure the residual in another way."""
         return norms
 
 
-class _Run:
+class SplitRun(SlabRun):
     """One pass over the nodes."""
 
-    def __init__(self, estimator: SplitEstimator, semidiscretization: Semidiscretization, order: int) -> None:
+    PAST = ("split", "family", "spectral", "indicators", "true", "rows", "errors", "seconds_true", "selector")
+
+    def __init__(
+        self,
+        estimator: SplitEstimator,
+        semidiscretization: Semidiscretization,
+        nodes: Iterable[Node],
+        order: int,
+    ) -> None:
         self.estimator, self.semi = estimator, semidiscretization
         self.problem = semidiscretization.problem
         self.bound_reconstruction = estimator.reconstruction.bind(semidiscretization)
@@ -109,33 +127,54 @@ class _Run:
         self.spectral = OptionalWork(SPECTRAL_GAIN)
         self.indicators = IndicatorSum(self.grid, semidiscretization.grid.cells)
         self.true = None if self.problem.exact is None else TrueError(self.problem, self.grid, self.degree)
-        self.initial: InitialError
+        self.initial: InitialError | None = None
+        self.bound: BoundState | None = None
+        self.last: NodeReconstruction | None = None
         self.rows: list[tuple[float, ...]] = []
         self.errors: list[float] = []
         self.seconds_true = 0.0
+        final_time, share = self.problem.final_time, estimator.temporal_share
+        self.selector = NodeSelector(nodes, estimator.spacing, share, self.interpolant, final_time)
+        stream = map(partial(self._reconstructed, 0), self.selector)
+        self._stencils = Stencils(stream, self.interpolant, final_time)
 
-    def consume(self, nodes: Iterable[Node]) -> Estimate:
-        """Stream nodes → slabs → norms → bound."""
-        selector = NodeSelector(
-            nodes,
-            self.estimator.spacing,
-            self.estimator.temporal_share,
-            self.interpolant,
-            self.problem.final_time,
-        )
-        slabs = reconstructed_slabs(self._reconstructed(selector), self.interpolant, self.problem.final_time)
-        state: BoundState | None = None
-        # A run that blows up overflows here before its values do; that is an error of its own, not a warning.
-        with np.errstate(over="ignore", invalid="ignore"):
-            for slab in slabs:
-                if state is None:
-                    state = self._start(self.initial)
-                self._take(state, slab, selector)
-                last = slab.stop
-                del slab  # and with it the nodes that no later slab needs
-        if state is None:
-            raise ValueError("nodes: expected at least two time nodes, got fewer")
-        return self._result(state, self.initial, last, selector)
+    @property
+    def stencils(self) -> Sequence[Stencils[NodeReconstruction]]:
+        return (self._stencils,)
+
+    @property
+    def _ode(self) -> Semidiscretization:
+        return self.semi
+
+    # A run that blows up overflows here before its values do; that is an error of its own, not a warning.
+    @np.errstate(over="ignore", invalid="ignore")
+    def advance(self) -> bool:
+        stencil = next(self._stencils, None)
+        if stencil is None:
+            return False
+        slab = slab_of(*stencil, self.interpolant)
+        if self.bound is None:
+            self.bound = self._start()
+        try:
+            self._take(self.bound, slab, self.selector)
+        except NonFiniteError as error:
+            if self.last is not None:  # what was certified before
+                error.estimate, error.node = self.result(), self.last.node
+            raise
+        self.last, self.time = slab.stop, slab.time.stop
+        return True  # with the slab the nodes that no later one needs are let go
+
+    def past(self) -> dict[str, Any]:
+        if self.initial is None or self.bound is None:
+            raise ValueError("past: expected one or more slabs, got none")
+        return super().past() | {"initial": vars(self.initial), "bound": self.bound.past()}
+
+    def resume(self, past: Mapping[str, Any]) -> None:
+        own = dict(past)
+        self.initial = InitialError(**own.pop("initial"))
+        self.bound = self._start()
+        self.bound.resume(own.pop("bound"))
+        super().resume(own)
 
     def _take(self, state: BoundState, slab: ReconstructedSlab, selector: NodeSelector) -> None:
         """Measure a slab and advance the bound over it."""
@@ -160,14 +199,13 @@ class _Run:
             self.errors.append(self.true.final)
             self.seconds_true += perf_counter() - started
 
-    def _reconstructed(self, nodes: Iterable[Node]) -> Iterator[NodeReconstruction]:
-        """The nodes with what belongs to them; the initial error is measured before others take memory."""
-        for n, node in enumerate(nodes):
-            if n == 0:
-                field = self.bound_reconstruction.field(node.values)
-                self.initial = initial_error(self.problem, self.grid, self.degree, field)
-                del field
-            yield self.bound_reconstruction.at_node(self._accelerated(node))
+    def _reconstructed(self, number: int, node: Node) -> NodeReconstruction:
+        """The node with what belongs to it; the initial error is measured before others take memory."""
+        if self.initial is None:
+            field = self.bound_reconstruction.field(node.values)
+            self.initial = initial_error(self.problem, self.grid, self.degree, field)
+            del field
+        return self.bound_reconstruction.at_node(self._accelerated(node))
 
     def _accelerated(self, node: Node) -> Node:
         """The node with d²U/dt², where slabs can be put together from residuals at their nodes."""
@@ -175,8 +213,10 @@ class _Run:
             return node
         return replace(node, acceleration=self.semi.rhs_rate(node.time, node.values, node.rate))
 
-    def _start(self, initial: InitialError) -> BoundState:
-        equation = self.problem.equation
+    def _start(self) -> BoundState:
+        equation, initial = self.problem.equation, self.initial
+        if initial is None:
+            raise ValueError("nodes: expected the initial one, got none")
         scalar = equation.components == 1 and equation.entropy is None
         conserved = scalar and equation.reaction.is_zero and all(equation.diffused)
         return BoundState(
@@ -210,6 +250,8 @@ class _Run:
         selector.update(
             slab.time, share * size / matters if matters > 0.0 else share, matters, own.rates, own.growth
         )
+        if share > 1.0:  # a bound that is no bound for the share: what is told is measured
+            share = min(share, temporal_share(self.semi, self.bound_reconstruction, slab, size))
         factor = self.problem.equation.stability.error_factor
         self.rows.append(
             (
@@ -224,9 +266,10 @@ class _Run:
         )
 
     @np.errstate(over="ignore")
-    def _result(
-        self, state: BoundState, initial: InitialError, last: NodeReconstruction, selector: NodeSelector
-    ) -> Estimate:
+    def result(self) -> Estimate:
+        state, initial, last = self.bound, self.initial, self.last
+        if state is None or initial is None or last is None:
+            raise ValueError("nodes: expected at least two time nodes, got fewer")
         equation, stability = self.problem.equation, self.problem.equation.stability
         factor = stability.error_factor
         final = factor * state.final
@@ -267,7 +310,7 @@ class _Run:
             else distance(self.problem, self.semi.grid, self.semi.degree, dg, last.time),
             history=history,
             facts={
-                "steps": selector.steps,
+                "steps": self.selector.steps,
                 "slabs": len(self.rows),
                 "cells": self.semi.grid.cells,
                 "degree": self.semi.degree,

@@ -10,7 +10,7 @@ import numpy as np
 from stfem.residual import SlabNorms
 
 if TYPE_CHECKING:
-    from stfem.estimators.unstructured import MeshPass
+    from stfem.estimators.mesh_pass import MeshPass
 
 __all__ = ["cheapest", "switch"]
 
@@ -55,11 +55,14 @@ def _try(one: MeshPass, other: MeshPass) -> None:
         one.state, one.rows = moved, [*other.rows]
         one.errors.go_on_from(other.errors)
         one.hyperbolic, one.parabolic = other.hyperbolic.copy(), other.parabolic.copy()
+        one.carried, one.earlier, one.jump = other.carried, other.earlier, other.jump
+        one.first_sq, one.latest_sq = other.first_sq, other.latest_sq
         one.l1 = other.l1 + float(np.sqrt(one.measure)) * distance
         one.missed = max(one.missed, other.missed)
         one.residual.missed_sup += other.residual.missed_sup
         one.residual.missed_flux_sq += other.residual.missed_flux_sq
-        one.switched = [*other.switched, other]
+        one.switches = other.switches + 1
+        one.inherited = tuple(dict.fromkeys((*one.inherited, *other.unproved)))
 
 
 def _distance(one: MeshPass, other: MeshPass) -> float:

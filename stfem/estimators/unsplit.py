@@ -9,7 +9,8 @@ import numpy as np
 
 from stfem.estimators.estimate import Estimate
 from stfem.estimators.indicators import cell_shares
-from stfem.estimators.split import SplitEstimator
+from stfem.estimators.run import SlabRun
+from stfem.estimators.split import SplitEstimator, SplitRun
 from stfem.meshes.grid import TensorGrid
 from stfem.residual import SlabNorms
 from stfem.residual.levels import diagonal_bound, flux_squares, two_point_flux
@@ -52,12 +53,12 @@ class AllDualEstimator(SplitEstimator):
     members: tuple[float, ...] = field(default=(0.0,), init=False)
     spectral: bool = field(default=False, init=False)
 
-    def run(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
-        """As `SplitEstimator.run`; there is no L¹ bound, because no part is measured in L²."""
+    def begin(self, semidiscretization: Semidiscretization, nodes: Iterable[Node], order: int) -> SlabRun:
+        """As `SplitEstimator.begin`; there is no L¹ bound, because no part is measured in L²."""
         components = semidiscretization.problem.equation.components
         if components != 1 or semidiscretization.problem.equation.entropy is not None:
             raise ValueError(f"AllDualEstimator: expected a scalar equation, got {components} components")
-        return replace(super().run(semidiscretization, nodes, order), bound_l1=None)
+        return _DualRun(self, semidiscretization, nodes, order)
 
     def measured(self, norms: SlabNorms, grid: TensorGrid, matrix: Array) -> SlabNorms:
         """Move everything but the mean of R into the parabolic part."""
@@ -80,6 +81,11 @@ class AllDualEstimator(SplitEstimator):
             flux_sq=np.where(shares > 0.0, shares, 1e-300) * size**2,
             remainder=norms.remainder + norms.mean / np.sqrt(grid.measure),
         )
+
+
+class _DualRun(SplitRun):
+    def result(self) -> Estimate:
+        return replace(super().result(), bound_l1=None)
 
 
 def _means_sq(norms: SlabNorms, grid: TensorGrid) -> Array:

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import tee
 
 import numpy as np
 
-from stfem.estimators.bound import BoundState
+from stfem.checks import checked_share
 from stfem.estimators.estimate import Estimate
-from stfem.estimators.indicators import cell_shares
-from stfem.estimators.mesh_errors import MeshErrors
+from stfem.estimators.mesh_pass import MeshPass, poincare_rate
 from stfem.estimators.mesh_spacing import MeshSpacing
-from stfem.estimators.switching import cheapest, switch
-from stfem.meshes.quadrature import Array
+from stfem.estimators.run import SlabRun
+from stfem.estimators.switching import switch
 from stfem.problems import Problem, UnsupportedDomainError
 from stfem.problems.arguments import LARGEST, checked_number
-from stfem.reconstruction import Hermite, Lagrange
+from stfem.reconstruction import Hermite, Lagrange, Stencils
 from stfem.reconstruction.unstructured import (
+    MeshNode,
     MeshReconstruction,
     MeshRule,
-    MeshSlab,
     OutflowLift,
     TimeInterpolant,
     VertexPatches,
     is_mesh_rule,
+    mesh_slab_of,
     mesh_slabs,
 )
-from stfem.residual.exactness import integrated_exactly
-from stfem.residual.temporal import temporal_defect
 from stfem.residual.unstructured import MeshResidual
 from stfem.semidiscretization import AnySemidiscretization, UnstructuredSemidiscretization
+from stfem.spaces.overlap import MeshOverlap
 from stfem.timestepping import Node
 
 __all__ = ["MeshEstimator", "mesh_estimate"]
-
-#: H + P as a function of t and U.
-RightSide = Callable[[float, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -96,15 +93,12 @@ class MeshEstimator:
             raise TypeError(f"spacing: expected a whole number of steps per slab, got {steps!r}")
         if isinstance(steps, (int, np.integer)) and steps < 1:
             raise ValueError(f"spacing: expected at least 1 step per slab, got {steps}")
-        if not 0.0 < self.temporal_share < 1.0:
-            raise ValueError(f"temporal_share: expected a number in (0, 1), got {self.temporal_share}")
+        checked_share("temporal_share", self.temporal_share)
         if self.growth is not None:
             checked_number("growth", self.growth, "a growth rate 2μ", -LARGEST)
         if self.initial_error is not None:
             checked_number("initial_error", self.initial_error, "a bound of ‖u_0 − û(0)‖", 0.0)
 
-    # squares of values that are too large overflow, and the bound is then infinite
-    @np.errstate(over="ignore", invalid="ignore")
     def run(self, semidiscretization: AnySemidiscretization, nodes: Iterable[Node], order: int) -> Estimate:
         """Estimate from a stream of nodes; holds a few time levels, never the history.
 
@@ -113,31 +107,141 @@ class MeshEstimator:
         ValueError, TypeError, UnsupportedDomainError
             For fewer than two nodes, problems outside of the class above, and a scheme on a torus.
         """
+        return self.begin(semidiscretization, nodes, order).consume()
+
+    def begin(
+        self,
+        semidiscretization: AnySemidiscretization,
+        nodes: Iterable[Node],
+        order: int,
+        before: MeshWindow | None = None,
+        overlap: MeshOverlap | None = None,
+    ) -> MeshRun:
+        """The passes of `run`, or of a part of it that is on one mesh, slab by slab.
+
+        Parameters
+        ----------
+        semidiscretization, nodes, order
+            As for `run`.
+        before, overlap
+            The part on the mesh before, which stays as it is, and what both meshes have in common; none at
+            the start.
+
+        Raises
+        ------
+        ValueError, TypeError, UnsupportedDomainError
+            As `run`, but for the number of nodes; for lifted layers at a change of the mesh.
+        """
         if not isinstance(semidiscretization, UnstructuredSemidiscretization):
             name = type(semidiscretization.problem.domain).__name__
             raise UnsupportedDomainError(
                 f"MeshEstimator: expected a problem on a Box or Domain, got one on a {name}"
             )
-        problem = semidiscretization.problem
-        bound = [rule.bind(semidiscretization, self.lifted) for rule in self.reconstructions]
-        interpolants = [interpolant_of(one, order) for one in bound]
-        selector = MeshSpacing(
-            semidiscretization, nodes, self.spacing, self.temporal_share, bound, interpolants
-        )
-        passes, slabs = [], []
+        return MeshRun(self, semidiscretization, nodes, order, before, overlap)
 
-        for one, interpolant, stream in zip(bound, interpolants, tee(selector, len(bound)), strict=True):
-            lift = OutflowLift(problem, one.target, self.lifted) if self.lifted else None
-            residual = MeshResidual(problem, one, self.growth, lift=lift)
-            passes.append(MeshPass(problem, residual, lift, self.initial_error, semidiscretization.rhs))
-            slabs.append(mesh_slabs(map(one.at_node, stream), interpolant))
-        decay_rate = poincare_rate(passes[0].residual)
-        for slabs_now in zip(*slabs, strict=True):
-            costs = [one.take(slab) for one, slab in zip(passes, slabs_now, strict=True)]
-            selector.update(slabs_now, costs, decay_rate)
-            if not self.lifted:
-                switch(passes)
-        return min((one.result() for one in passes), key=lambda estimate: estimate.bound)
+    def window(
+        self,
+        semidiscretization: AnySemidiscretization,
+        nodes: Iterable[Node],
+        order: int,
+        before: MeshWindow | None = None,
+        overlap: MeshOverlap | None = None,
+    ) -> MeshWindow:
+        """All of the part of a run that is on one mesh; arguments and errors are those of `begin`."""
+        run = self.begin(semidiscretization, nodes, order, before, overlap)
+        while run.advance():
+            pass
+        return MeshWindow(run.passes)
+
+
+@dataclass(frozen=True, eq=False)
+class MeshWindow:
+    """The part of a run that is on one mesh, with all before it.
+
+    Attributes
+    ----------
+    passes
+        One per reconstruction.
+    """
+
+    passes: tuple[MeshPass, ...]
+
+    @property
+    def best(self) -> MeshPass:
+        """The one with the smallest bound."""
+        return min(self.passes, key=lambda one: one.bound)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def result(self) -> Estimate:
+        """The estimate up to the end of this part."""
+        return self.best.result()
+
+
+class MeshRun(SlabRun):
+    """The passes of all reconstructions over the nodes, side by side."""
+
+    PAST = ("selector", "passes")
+
+    # squares of values that are too large overflow, and the bound is then infinite
+    @np.errstate(over="ignore", invalid="ignore")
+    def __init__(
+        self,
+        estimator: MeshEstimator,
+        semidiscretization: UnstructuredSemidiscretization,
+        nodes: Iterable[Node],
+        order: int,
+        before: MeshWindow | None,
+        overlap: MeshOverlap | None,
+    ) -> None:
+        self.estimator, self.semi, problem = estimator, semidiscretization, semidiscretization.problem
+        lifted = estimator.lifted
+        self._bound = [rule.bind(semidiscretization, lifted) for rule in estimator.reconstructions]
+        self._interpolants = [interpolant_of(one, order) for one in self._bound]
+        share = estimator.temporal_share, self._bound, self._interpolants
+        self.selector = MeshSpacing(semidiscretization, nodes, estimator.spacing, *share)
+        passes = []
+        earlier = [None] * len(self._bound) if before is None else before.passes
+        for one, old in zip(self._bound, earlier, strict=True):
+            lift = OutflowLift(problem, one.target, lifted) if lifted else None
+            residual = MeshResidual(problem, one, estimator.growth, lift=lift)
+            initial, scheme = estimator.initial_error, semidiscretization.rhs
+            passes.append(MeshPass(problem, residual, lift, initial, scheme, old, overlap))
+        self.passes = tuple(passes)
+        self._stencils = [
+            Stencils(map(partial(self._reconstructed, number), stream), interpolant)
+            for number, (stream, interpolant) in enumerate(
+                zip(tee(self.selector, len(passes)), self._interpolants, strict=True)
+            )
+        ]
+        self._decay_rate = poincare_rate(passes[0].residual)
+
+    @property
+    def stencils(self) -> Sequence[Stencils[MeshNode]]:
+        return self._stencils
+
+    @property
+    def _ode(self) -> UnstructuredSemidiscretization:
+        return self.semi
+
+    def _reconstructed(self, number: int, node: Node) -> MeshNode:
+        return self._bound[number].at_node(node)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def advance(self) -> bool:
+        stencils = [next(own, None) for own in self._stencils]
+        found = [stencil for stencil in stencils if stencil is not None]
+        if len(found) < len(stencils):
+            return False
+        slabs = [mesh_slab_of(*args, own) for args, own in zip(found, self._interpolants, strict=True)]
+        costs = [one.take(slab) for one, slab in zip(self.passes, slabs, strict=True)]
+        self.selector.update(slabs, costs, self._decay_rate)
+        if not self.estimator.lifted:
+            switch(self.passes)
+        self.time = slabs[0].time.stop
+        return True
+
+    def result(self) -> Estimate:
+        return MeshWindow(self.passes).result()
 
 
 def interpolant_of(reconstruction: MeshReconstruction, order: int) -> TimeInterpolant:
@@ -178,169 +282,3 @@ def mesh_estimate(
     for slab in mesh_slabs(map(reconstruction.at_node, nodes), interpolant):
         one.take(slab)
     return one.result()
-
-
-class MeshPass:
-    """One pass over the slabs."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        residual: MeshResidual,
-        lift: OutflowLift | None,
-        initial_error: float | None,
-        right_side: RightSide | None = None,
-    ) -> None:
-        self.problem, self.reconstruction, self.residual = problem, residual.reconstruction, residual
-        self._lift, self._initial_error, self._right_side = lift, initial_error, right_side
-        self.state: BoundState | None = None
-        self.rows: list[tuple[float, ...]] = []
-        mesh = self.reconstruction.target.mesh
-        self.measure = float(mesh.cell_measures.sum())
-        self.hyperbolic, self.parabolic = np.zeros(mesh.size), np.zeros(mesh.size)
-        # ‖z‖ of the oscillation of boundary data: at any time, at the end of the last slab
-        self.missed, self.missed_end = 0.0, 0.0
-        self.l1 = 0.0  # bound in L¹ of what is not missed there (T5.15)
-        self.errors = MeshErrors(problem, self.reconstruction.target, residual.diffusion)
-        self.last: MeshSlab | None = None
-        # passes that this one went on from
-        self.switched: list[MeshPass] = []
-
-    @property
-    def _known(self) -> bool:
-        """Whether errors of û are."""
-        return self.problem.exact is not None and self._lift is None
-
-    def take(self, slab: MeshSlab) -> float:
-        """Advance the bound over one slab; what that adds to it, or its share of the run if that is more."""
-        oscillation = self.residual.boundary.oscillation
-        start, self.missed_end, sup = (0.0, 0.0, 0.0) if oscillation is None else oscillation.sizes(slab)
-        self.missed = max(self.missed, sup)
-        if self.state is None:
-            initial, self.l1 = self._initial(slab.at(0.0, slab.state))
-            rate = poincare_rate(self.residual)
-            self.state = BoundState(initial + start, self.l1, 0.0, rate, self.measure, (0.0,))
-        level = self.state.final
-        norms, way = cheapest(self.residual.norms(slab), level)
-        if oscillation is None:  # inside no larger than where it is seen, at the boundary
-            self.missed_end = self.missed = float(np.sqrt(self.measure)) * self.residual.boundary.missed
-        share = 0.0
-        if self._right_side is not None and slab.discrete is not None:
-            defect = temporal_defect(slab.discrete, self.reconstruction, self._right_side)
-            share = replace(norms, temporal=defect).temporal_share(0.0)
-        choice = self.state.advance(norms, 0.0)
-        with np.errstate(over="ignore"):
-            factor = float(np.exp((self.residual.reaction_growth or 0.0) * norms.duration))
-        self.l1 = factor * (self.l1 + norms.integral_l1(self.measure))
-        self.hyperbolic += choice.alpha * cell_shares(norms.residual_sq)
-        self.parabolic += choice.beta * cell_shares(norms.flux_sq)
-        if self._known:
-            self.errors.look(slab)
-        self.rows.append((slab.time.stop, self.state.final, choice.alpha, choice.beta, way, share))
-        self.last = slab
-        added = choice.alpha + float(np.hypot(level, np.sqrt(choice.beta))) - level
-        return max(added, level * slab.time.duration / self.problem.final_time)
-
-    def _initial(self, state: Array) -> tuple[float, float]:
-        """z_0, and a bound of the same in L¹."""
-        if self._initial_error is not None:
-            return self._initial_error, float(np.sqrt(self.measure)) * self._initial_error
-        squares = self.errors.initial_sq(state, self.problem.initial[0])
-        nothing = self.problem.initial[0].is_zero and not np.any(state)
-        more = self._layer(state) + (0.0 if nothing else self.residual.underflow)
-        by_cells = np.sqrt(self.reconstruction.target.mesh.cell_measures * squares).sum()
-        return float(np.sqrt(squares.sum())) + more, float(by_cells) + float(np.sqrt(self.measure)) * more
-
-    def _layer(self, state: Array) -> float:
-        """Bound of ‖w‖ of the layers at one time."""
-        return 0.0 if self._lift is None else self._lift.size(state)
-
-    def _in_l1(self, final: float) -> float:
-        """Bound of ‖e(T)‖_{L¹}: by the variation of the residual (T5.15), or |Ω|^{1/2} times that in L²."""
-        root = float(np.sqrt(self.measure)) * final
-        growth, missed = self.residual.reaction_growth, self.residual.missed_sup
-        natural = self.residual.boundary.natural
-        if growth is None or self._lift is not None or not natural.nonnegative_l1:
-            return root
-        if missed > 0.0 and not natural.maximum_principle:
-            return root
-        l1 = self.l1
-        if missed > 0.0:
-            with np.errstate(over="ignore"):
-                l1 += self.measure * missed * float(np.exp(growth * self.problem.final_time))
-        return min(root, l1)
-
-    @np.errstate(over="ignore")
-    def result(self) -> Estimate:
-        """The estimate after the last slab."""
-        if self.state is None or self.last is None:
-            raise ValueError("nodes: expected at least two time nodes, got fewer")
-        state, last, residual = self.state, self.last, self.residual
-        columns = np.array(self.rows).T
-        names = ("time", "bound", "alpha", "beta", "way", "temporal")
-        history = dict(zip(names, columns, strict=True))
-        final, u, space = last.at(1.0, last.state), last.stop.node.values, self.reconstruction.space
-        gap = self.errors.gap(final, space, u)
-        width = state.final + self._layer(final) + self.missed_end
-        if np.any(u):
-            width += residual.underflow
-        total = float(history["alpha"].sum())
-        temporal = float((history["temporal"] * history["alpha"]).sum() / total) if total > 0.0 else 0.0
-        unproved = self._unproved()
-        known = self._known
-        errors = self.errors.at(final, last.time.stop) if known else (None, None)
-        energy = float(np.sqrt(self.errors.supremum_sq + self.errors.dissipated))
-        return Estimate(
-            bound=state.bound + self.missed,
-            bound_final=state.final + self.missed_end,
-            bound_energy=state.energy / float(np.sqrt(1.0 - residual.spent))
-            + float(np.sqrt(self.missed**2 + float(residual.missed_flux_sq))),
-            bound_l1=self._in_l1(state.final + self.missed_end),
-            enclosure=(max(0.0, gap - width), gap + width),
-            parts={
-                "initial": state.initial,
-                "hyperbolic": state.hyperbolic,
-                "parabolic": float(np.sqrt(state.parabolic_sq)),
-                "temporal": temporal,
-                "growth": state.growth,
-            },
-            indicators_sq=total * self.hyperbolic + self.parabolic,
-            assumptions=(*residual.assumptions, *unproved),
-            unproved=unproved,
-            error=float(np.sqrt(self.errors.supremum_sq)) if known else None,
-            error_final=errors[0],
-            error_energy=energy if known and self.problem.exact_gradient is not None else None,
-            error_dg=self.errors.of_solution(space, u, last.time.stop) if self.problem.exact else None,
-            error_l1=errors[1],
-            history=history,
-            facts={
-                "slabs": len(self.rows),
-                "switches": len(self.switched),
-                "cells": self.reconstruction.target.mesh.size,
-                "degree": space.degree,
-                "degree_reconstruction": self.reconstruction.target.degree,
-            },
-        )
-
-    def _unproved(self) -> tuple[str, ...]:
-        residuals = [entry.residual for entry in (self, *self.switched)]
-        unproved = tuple(dict.fromkeys(sentence for entry in residuals for sentence in entry.unproved))
-        if self._initial_error is not None:
-            return (*unproved, f"‖u_0 − û(0)‖ ≤ {self._initial_error:g} is an argument, not checked")
-        if not integrated_exactly(self.problem.initial[0], self.errors.order):
-            return (*unproved, f"initial value integrated with {self.errors.count} points per cell")
-        return unproved
-
-
-def poincare_rate(residual: MeshResidual) -> float:
-    """λ_min(D) π² Σ_i 1/L_i² ≤ λ₁ with the sides of the bounding box, for u given on the whole boundary (T4).
-
-    The error, extended by zero, vanishes on the box; periodic directions do not count. 0 otherwise.
-    """
-    mesh = residual.reconstruction.target.mesh
-    if not residual.boundary.all_given or len(mesh.facets.boundary) == 0:
-        return 0.0
-    bounded = ~np.any(mesh.facets.shift != 0.0, axis=1)
-    lengths = np.ptp(mesh.vertices, axis=1)[bounded]
-    smallest = float(np.linalg.eigvalsh(np.moveaxis(residual.diffusion, -1, 0)).min())
-    return (1.0 - 1e-12) * max(smallest, 0.0) * float(np.pi**2 * (1.0 / lengths**2).sum())

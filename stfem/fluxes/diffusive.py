@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+
+from stfem.checks import checked_flag, checked_number, positive_number, whole_number
 
 __all__ = ["InteriorPenalty"]
 
@@ -33,10 +34,10 @@ class InteriorPenalty:
     def __post_init__(self) -> None:
         if self.penalty is None:
             return
-        if isinstance(self.penalty, bool) or not isinstance(self.penalty, (int, float)):
-            raise TypeError(f"penalty: expected a number, got {self.penalty!r}")
-        if not (math.isfinite(self.penalty) and self.penalty > 0.0):
-            raise ValueError(f"penalty: expected a positive finite number, got {self.penalty}")
+        number = positive_number("penalty", self.penalty)
+        object.__setattr__(
+            self, "penalty", checked_number("penalty", number, "a positive finite number", 0.0)
+        )
 
     def coefficient(self, degree: int, spacing: float, dim: int, diagonal: bool) -> float:
         """Coefficient in 1/length for faces normal to a direction with cells of size `spacing`.
@@ -46,8 +47,10 @@ class InteriorPenalty:
         ValueError
             For degree 0 with off-diagonal diffusion or with a factor other than 1: neither is consistent.
         """
-        if degree < 0 or not (math.isfinite(spacing) and spacing > 0.0):
+        if whole_number("degree", degree) < 0 or checked_number("spacing", spacing, "positive,", 0.0) == 0.0:
             raise ValueError(f"expected degree >= 0 and a positive spacing, got {degree} and {spacing}")
+        whole_number("dim", dim)
+        checked_flag("diagonal", diagonal)
         if degree == 0:
             if not diagonal:
                 raise ValueError("degree: expected at least 1 for a diffusion matrix with cross terms, got 0")

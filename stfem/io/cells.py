@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.checks import checked_instance, checked_whole, real_array
 from stfem.spaces.stencil import Array
 
 __all__ = [
@@ -155,8 +156,15 @@ class Cells:
     cell_data: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.degree <= MAX_DEGREE:
-            raise ValueError(f"degree: expected 1 to {MAX_DEGREE}, got {self.degree}")
+        checked_instance("shape", self.shape, Shape, "a Shape such as stfem.io.LINE")
+        object.__setattr__(self, "degree", checked_whole("degree", self.degree, 1, MAX_DEGREE))
+        object.__setattr__(self, "points", real_array(self.points, "points"))
+        if self.points.ndim != 3:
+            raise ValueError(f"points: expected an array of shape (cells, nodes, d), got {self.points.shape}")
+        for label in ("point_data", "cell_data"):
+            given = checked_instance(label, getattr(self, label), Mapping, "arrays by name")
+            named = {str(name): real_array(values, str(name)) for name, values in given.items()}
+            object.__setattr__(self, label, named)
         count, nodes = len(self.points), len(self.shape.numbering(self.degree))
         expected: list[tuple[str, Array, tuple[int, ...]]]
         expected = [("points", self.points, (count, nodes, self.shape.dim))]

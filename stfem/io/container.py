@@ -23,21 +23,28 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-__all__ = ["FORMAT_VERSION", "read", "write", "written_at_once"]
+from stfem.checks import checked_path
+
+__all__ = ["FORMAT_VERSION", "UnreadableFileError", "dump", "read", "write", "written_at_once"]
 
 #: Raised by one whenever older versions of this module could not read what is written.
 FORMAT_VERSION = 1
 SUFFIX = ".npz"
 _TEXT = "stfem"
 #: What zipfile and numpy raise for damaged files; RuntimeError for flags and versions that nobody has set.
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
     *(EOFError, LookupError, RuntimeError, TypeError, ValueError),
 )
+
+
+class UnreadableFileError(ValueError):
+    """A file is damaged, or none of stfem."""
 
 
 def write(path: str | Path, kind: str, content: Mapping[str, Any]) -> Path:
@@ -68,15 +75,20 @@ def write(path: str | Path, kind: str, content: Mapping[str, Any]) -> Path:
     OSError
         Where the file cannot be written.
     """
-    target = Path(path)
+    target = checked_path("path", path)
     if target.suffix != SUFFIX:
         raise ValueError(f"path: expected a file name that ends in {SUFFIX}, got {str(path)!r}")
+    with written_at_once(target) as unfinished, unfinished.open("wb") as stream:
+        dump(stream, kind, content)
+    return target
+
+
+def dump(stream: IO[bytes], kind: str, content: Mapping[str, Any]) -> None:
+    """Write to an open file what `write` writes."""
     arrays: dict[str, Any] = {}
     text = {"version": FORMAT_VERSION, "kind": kind, "content": _encoded(content, arrays)}
     arrays[_TEXT] = np.array(json.dumps(text, ensure_ascii=False, allow_nan=False))
-    with written_at_once(target) as unfinished:
-        np.savez(unfinished, **arrays)
-    return target
+    np.savez(stream, **arrays)
 
 
 def read(path: str | Path, kind: str) -> dict[str, Any]:
@@ -84,18 +96,21 @@ def read(path: str | Path, kind: str) -> dict[str, Any]:
 
     Raises
     ------
+    UnreadableFileError
+        A ValueError, for a file of something else, and for one that is damaged (every part of the archive has
+        a checksum).
     ValueError
-        For a file of something else or of another kind, for a newer version of the format, and for a file
-        that is damaged (every part of the archive has a checksum).
+        For a file of another kind, and for a newer version of the format.
     OSError
         Where the file cannot be read.
     """
-    with Path(path).open("rb") as stream:
+    with checked_path("path", path).open("rb") as stream:
         start = stream.read(4)
         stream.seek(0)
         if start != b"PK\x03\x04":
-            raise ValueError(f"{path}: expected a file that stfem has saved, got something else")
+            raise UnreadableFileError(f"{path}: expected a file that stfem has saved, got something else")
         try:
+            _refuse_sizes(stream)
             with np.load(stream, allow_pickle=False) as archive:
                 text: Any = json.loads(str(archive[_TEXT])) if _TEXT in archive.files else None
                 misfit = _misfit(text, kind)
@@ -108,8 +123,30 @@ def read(path: str | Path, kind: str) -> dict[str, Any]:
         except (*_BROKEN, OSError) as error:
             if isinstance(error, OSError) and error.errno != errno.EINVAL:
                 raise  # the disk; an invalid argument is a place before the start, named by the file itself
-            raise ValueError(f"{path}: expected a whole file, got a damaged one ({error})") from error
-    raise ValueError(f"{path}: {misfit}")
+            raise UnreadableFileError(
+                f"{path}: expected a whole file, got a damaged one ({error})"
+            ) from error
+    raise (UnreadableFileError if text is None else ValueError)(f"{path}: {misfit}")
+
+
+def _refuse_sizes(stream: Any) -> None:
+    """Raise unless every array takes what its header says, uncompressed: nothing is allocated on trust."""
+    with zipfile.ZipFile(stream) as archive:
+        for entry in (entry for entry in archive.infolist() if entry.filename.endswith(".npy")):
+            if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+                raise ValueError(f"{entry.filename}: expected an array as it is, got a compressed one")
+            with archive.open(entry) as member:
+                version = np.lib.format.read_magic(member)
+                if version not in _HEADERS:
+                    raise ValueError(f"{entry.filename}: expected a format of numpy up to 2.0, got {version}")
+                shape, _, dtype = _HEADERS[version](member)
+                size = math.prod(shape) * dtype.itemsize
+                if dtype.hasobject or member.tell() + size != entry.file_size:
+                    raise ValueError(
+                        f"{entry.filename}: expected {size} bytes of numbers as its header says, got "
+                        f"{entry.file_size - member.tell()}"
+                    )
+    stream.seek(0)
 
 
 def _misfit(text: Any, kind: str) -> str | None:
@@ -153,6 +190,9 @@ def _decoded(text: Any, arrays: Mapping[str, Any]) -> Any:
     if not isinstance(text, dict):
         return text
     ((tag, inner),) = text.items()
+    expected: Any = {"mapping": dict, "tuple": list}.get(tag, str)
+    if not isinstance(inner, expected):
+        raise TypeError(f"{tag}: expected its content, got {type(inner).__name__}")
     if tag == "mapping":
         return {key: _decoded(entry, arrays) for key, entry in inner.items()}
     if tag == "tuple":

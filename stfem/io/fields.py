@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stfem.checks import checked_list
 from stfem.estimators import Estimate
 from stfem.io.cells import MAX_DEGREE, MESH_SHAPES, SHAPES, Cells
 from stfem.meshes.grid import TensorGrid
@@ -17,6 +18,7 @@ from stfem.spaces.field import Field
 from stfem.spaces.mesh_field import MeshField
 from stfem.spaces.stencil import Array
 from stfem.spaces.tensor import point_coordinates, values_at
+from stfem.stationary import StationarySolution
 
 __all__ = ["SolutionCells"]
 
@@ -47,13 +49,14 @@ class SolutionCells:
 
     def __init__(
         self,
-        solution: Solution,
+        solution: Solution | StationarySolution,
         estimate: Estimate | None = None,
         reconstruction: AnyRule | None = None,
         names: Sequence[str] | None = None,
         degree: int | None = None,
     ) -> None:
-        if not isinstance(solution, Solution):
+        resting = isinstance(solution, StationarySolution)
+        if not isinstance(solution, (Solution, StationarySolution)):
             raise TypeError(
                 f"solution: expected a Solution, got {type(solution).__name__}; "
                 "of a certificate pass result.solution, and result itself as estimate"
@@ -61,7 +64,8 @@ class SolutionCells:
         if estimate is not None and not isinstance(estimate, Estimate):
             raise TypeError(f"estimate: expected an Estimate, got {type(estimate).__name__}")
         semi = solution.semidiscretization
-        self._reconstruct = None if reconstruction is None else reconstructor(semi, reconstruction)
+        rule = reconstruction
+        self._reconstruct = None if rule is None else reconstructor(semi, rule, resting)
         smooth = None if self._reconstruct is None else self._reconstruct(solution.time, solution.values)
         self._names = _component_names(names, solution.problem.equation.components)
         highest = semi.degree if smooth is None else smooth.degree
@@ -84,7 +88,7 @@ class SolutionCells:
     def _named(self, values: Array, ending: str) -> dict[str, Array]:
         return {f"{name}_{ending}": component for name, component in zip(self._names, values, strict=True)}
 
-    def _indicators(self, solution: Solution, estimate: Estimate) -> dict[str, Array]:
+    def _indicators(self, solution: Solution | StationarySolution, estimate: Estimate) -> dict[str, Array]:
         squares, expected = estimate.indicators_sq, self._places.scheme_cells
         if squares.shape != expected:
             raise ValueError(
@@ -159,11 +163,11 @@ class _Mesh:
 def _component_names(names: Sequence[str] | None, components: int) -> list[str]:
     if names is None:
         return ["u"] if components == 1 else [f"u_{i + 1}" for i in range(components)]
-    given = [names] if isinstance(names, str) else list(names)
-    if len(given) != components or len(set(given)) != components:
-        raise ValueError(f"names: expected {components} different ones, got {names!r}")
+    given = [names] if isinstance(names, str) else checked_list("names", names)
     if not all(isinstance(name, str) for name in given):
         raise TypeError(f"names: expected strings, got {names!r}")
+    if len(given) != components or len(set(given)) != components:
+        raise ValueError(f"names: expected {components} different ones, got {names!r}")
     return given
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stfem.checks import checked_flag, checked_whole, float_array
 from stfem.spaces.stencil import Array
 from stfem.timestepping import ODE
 
@@ -30,6 +31,14 @@ class RecordedLevels:
     levels: Array
     order: int = 1
     implicit: bool = False
+
+    def __post_init__(self) -> None:
+        levels = float_array(self.levels, "levels")
+        if levels.ndim < 2 or len(levels) < 2:
+            raise ValueError(f"levels: expected two levels or more, got shape {levels.shape}")
+        object.__setattr__(self, "levels", levels)
+        checked_whole("order", self.order, 1)
+        checked_flag("implicit", self.implicit)
 
     def step(self, ode: ODE, t: float, u: Array, dt: float, rate: Array, /) -> Array:
         """The level after time t."""

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from stfem.checks import checked_instance
 from stfem.estimators import Estimate
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.io import container
+from stfem.io.checks import check_estimate, check_levels
 from stfem.io.scheme import RECIPES, describe_flux, describe_penalty, describe_stepper
 from stfem.problems import Box, Problem
 from stfem.problems import recipes as problems
@@ -21,22 +23,45 @@ from stfem.problems.recipes import Recipe, describe_problem, difference, functio
 from stfem.semidiscretization import Semidiscretization, semidiscretize
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
-from stfem.timestepping import Node, Stepper
+from stfem.timestepping import Node, Stepper, times_of
 
-__all__ = ["load_estimate", "load_solution", "save_estimate", "save_solution"]
+__all__ = [
+    "check_entries",
+    "chosen_part",
+    "describe_scheme",
+    "load_estimate",
+    "load_solution",
+    "save_estimate",
+    "save_solution",
+]
 
 T = TypeVar("T")
 _SOLUTION = {
     *("problem", "cells", "degree", "flux", "penalty"),
     *("stepper", "dt", "initial", "values", "stored"),
 }
+#: Entries that files of runs with equal steps need not have.
+_LATER = {"sizes"}
 
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
     """Write a solution, how it was computed, and its history if it is stored; see `Solution.save`."""
+    checked_instance("solution", solution, Solution, "a Solution")
+    content = {
+        **describe_scheme(solution),
+        "initial": solution.initial,
+        "values": solution.values,
+        "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
+        "sizes": solution.sizes,
+    }
+    return container.write(path, "solution", content)
+
+
+def describe_scheme(solution: Solution) -> dict[str, Any]:
+    """Problem, grid, fluxes and time stepping of a solution."""
     semi, problem, cells = solution.semidiscretization, solution.problem, _cells(solution)
     penalty = semi.penalty if isinstance(semi, Semidiscretization) else semi.diffusion.penalty
-    content = {
+    return {
         "problem": describe_problem(problem),
         "cells": cells,
         "degree": semi.degree,
@@ -44,11 +69,7 @@ def save_solution(solution: Solution, path: str | Path) -> Path:
         "penalty": describe_penalty(penalty, problem, cells, semi.degree),
         "stepper": describe_stepper(solution.stepper),
         "dt": solution.dt,
-        "initial": solution.initial,
-        "values": solution.values,
-        "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
     }
-    return container.write(path, "solution", content)
 
 
 def load_solution(
@@ -63,9 +84,9 @@ def load_solution(
     if problem is not None and not isinstance(problem, Problem):
         raise TypeError(f"problem: expected a Problem, got {problem!r}")
     saved = container.read(path, "solution")
-    _check_entries(path, saved, _SOLUTION, _SOLUTION)
+    check_entries(path, saved, _SOLUTION, _SOLUTION | _LATER)
     cells, degree = saved["cells"], saved["degree"]
-    chosen = partial(_chosen, path, saved)
+    chosen = partial(chosen_part, path, saved)
     problem = chosen("problem", problem, describe_problem, problems.RECIPES)
     case = problem
     flux = chosen("flux", flux, lambda given: describe_flux(given, case.equation), RECIPES)
@@ -73,21 +94,27 @@ def load_solution(
     stepper = chosen("stepper", stepper, describe_stepper, RECIPES)
     semidiscretization = semidiscretize(problem, cells, degree, flux, penalty)
     initial, values, stored = saved["initial"], saved["values"], saved["stored"]
-    levels = [initial, values, *(node[name] for node in stored or () for name in ("values", "rate"))]
-    for array in levels:
-        if np.shape(array) != semidiscretization.shape:
-            raise ValueError(
-                f"{path}: expected coefficients of shape {semidiscretization.shape}, got {np.shape(array)}"
-            )
-        if not np.all(np.isfinite(array)):
-            raise ValueError(f"{path}: expected finite coefficients, got others")
+    check_levels(path, saved, semidiscretization.shape)
     if stored is not None and not _is_history(stored, initial, values, problem.final_time):
         raise ValueError(
             f"{path}: expected a history from the initial values at 0 to the last ones at "
             f"{problem.final_time:g}, got another"
         )
+    sizes = _sizes(path, saved.get("sizes"), problem.final_time)
     nodes = None if stored is None else tuple(map(_node, stored))
-    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, nodes)
+    return Solution(problem, semidiscretization, stepper, saved["dt"], initial, values, nodes, sizes)
+
+
+def _sizes(path: str | Path, sizes: object, final: float) -> Array | None:
+    """Steps of different sizes, if they lead to the final time."""
+    if sizes is None:
+        return None
+    steps = np.asarray(sizes)
+    if steps.dtype != np.float64 or steps.ndim != 1 or steps.size == 0 or not np.all(steps > 0.0):
+        raise ValueError(f"{path}: expected a list of positive steps as sizes, got another")
+    if times_of(final, steps)[-1] != final:
+        raise ValueError(f"{path}: expected steps that sum to {final:g}, got {steps.sum():g}")
+    return steps
 
 
 def _cells(solution: Solution) -> tuple[int, ...] | None:
@@ -110,7 +137,7 @@ def _is_history(stored: Sequence[Mapping[str, Any]], initial: Array, values: Arr
     )
 
 
-def _chosen(
+def chosen_part(
     path: str | Path,
     saved: Mapping[str, Any],
     name: str,
@@ -118,7 +145,7 @@ def _chosen(
     described: Callable[[T], Any],
     recipes: Mapping[str, Recipe],
 ) -> T:
-    """What was given, if it is what was saved; made again from its description if nothing was given."""
+    """A part that was given, if it is what was saved; made again from its description if none was given."""
     description = saved[name]
     if given is not None:
         misfit = difference(description, described(given), name)
@@ -138,7 +165,8 @@ def _chosen(
     return made
 
 
-def _check_entries(path: str | Path, saved: Mapping[str, Any], needed: set[str], known: set[str]) -> None:
+def check_entries(path: str | Path, saved: Mapping[str, Any], needed: set[str], known: set[str]) -> None:
+    """Raise ValueError unless a file has all entries that are needed, and none that is not known."""
     if not needed <= saved.keys() <= known:
         raise ValueError(f"{path}: expected the entries {', '.join(sorted(known))}, got {', '.join(saved)}")
 
@@ -151,6 +179,7 @@ def _node(saved: Mapping[str, Any]) -> Node:
 
 def save_estimate(estimate: Estimate, path: str | Path) -> Path:
     """Write all fields of an estimate; see `Estimate.save`."""
+    checked_instance("estimate", estimate, Estimate, "an Estimate")
     content = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
     return container.write(path, "estimate", content)
 
@@ -162,10 +191,6 @@ def load_estimate(path: str | Path) -> Estimate:
     needed = {
         name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING
     }
-    _check_entries(path, saved, needed, {*known})
-    for name in ("bound", "bound_final", "bound_energy", "bound_l1", "enclosure", "parts", "indicators_sq"):
-        entry = saved[name]
-        numbers = list(entry.values()) if isinstance(entry, Mapping) else entry
-        if entry is not None and np.isnan(np.asarray(numbers, dtype=float)).any():
-            raise ValueError(f"{path}: expected numbers as {name}, got NaN")
+    check_entries(path, saved, needed, {*known})
+    check_estimate(path, saved)
     return Estimate(**saved)

@@ -12,7 +12,7 @@ import skfem
 from numpy.polynomial import Legendre
 from numpy.typing import NDArray
 
-from stfem.data.callables import real_array
+from stfem.checks import checked_flag, checked_whole, real_array
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.io.levels import RecordedLevels
 from stfem.io.skfem_meshes import MeshProjection, OrthonormalElement, cells_of, mesh_vectors
@@ -30,6 +30,7 @@ __all__ = ["LegendreElement", "SkfemField", "from_skfem", "to_skfem"]
 MESHES: dict[int, Any] = {1: skfem.MeshLine1, 2: skfem.MeshQuad1, 3: skfem.MeshHex1}
 #: Relative difference up to which points and values count as equal.
 _TOLERANCE = 1e-9
+_MAX_DEGREE = 16
 
 
 class LegendreElement(skfem.ElementH1):  # type: ignore[misc]  # scikit-fem has no types
@@ -46,7 +47,7 @@ class LegendreElement(skfem.ElementH1):  # type: ignore[misc]  # scikit-fem has 
     """
 
     def __init__(self, refdom: Any, degree: int) -> None:
-        self.refdom, self.degree = refdom, degree
+        self.refdom, self.degree = refdom, checked_whole("degree", degree, 0, _MAX_DEGREE)
         self.maxdeg = max(degree, 1)  # chooses quadrature rules, and there is none for 0
         lines = [sqrt(2 * k + 1) * Legendre.basis(k, domain=[0.0, 1.0]) for k in range(degree + 1)]
         self._factors = list(product([(line, line.deriv()) for line in lines], repeat=refdom.dim()))
@@ -101,6 +102,7 @@ def to_skfem(solution: Solution, *, history: bool = False) -> SkfemField:
     """
     if not isinstance(solution, Solution):
         raise TypeError(f"solution: expected a Solution, got {type(solution).__name__}")
+    checked_flag("history", history)
     semi = solution.semidiscretization
     levels = [node.values for node in solution.nodes()] if history else [solution.values]
     if isinstance(semi, Semidiscretization):

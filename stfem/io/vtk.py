@@ -15,13 +15,14 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from stfem.data.callables import real_array
+from stfem.checks import checked_flag, checked_instance, checked_path, real_array
 from stfem.estimators import Estimate
 from stfem.io.cells import Cells
 from stfem.io.container import written_at_once
 from stfem.io.fields import SolutionCells
 from stfem.reconstruction import AnyRule
 from stfem.solution import Solution
+from stfem.stationary import StationarySolution
 
 __all__ = ["write_cells", "write_vtk", "write_vtk_series"]
 
@@ -43,6 +44,8 @@ def write_cells(path: str | Path, cells: Cells, *, compressed: bool = False) -> 
     """
     meshio = _meshio()
     target = _target(path, ".vtu")
+    checked_instance("cells", cells, Cells, "Cells")
+    checked_flag("compressed", compressed)
     count, nodes, dim = cells.points.shape
     points = np.zeros((count * nodes, 3))
     points[:, :dim] = cells.points.reshape(-1, dim)
@@ -62,7 +65,7 @@ def write_cells(path: str | Path, cells: Cells, *, compressed: bool = False) -> 
 
 def write_vtk(
     path: str | Path,
-    solution: Solution,
+    solution: Solution | StationarySolution,
     estimate: Estimate | None = None,
     *,
     reconstruction: AnyRule | None = None,
@@ -71,6 +74,8 @@ def write_vtk(
     compressed: bool = False,
 ) -> Path:
     """Write u_h(T) for ParaView: polynomials of its degree in every cell, with the jumps between cells.
+
+    Of a stationary solution its only state.
 
     Parameters
     ----------
@@ -154,6 +159,7 @@ def write_vtk_series(
         Where meshio is not installed.
     """
     _meshio()  # asked for before the run, not after it
+    _check_in_time(solution)
     target = _target(path, ".pvd")
     cells = SolutionCells(solution, estimate, reconstruction, names, degree)
     chosen = _chosen_steps(solution, every, times)
@@ -184,6 +190,11 @@ def write_vtk_series(
     return target
 
 
+def _check_in_time(solution: object) -> None:
+    if isinstance(solution, StationarySolution):
+        raise TypeError("solution: expected one in time, got a StationarySolution; write_vtk writes it")
+
+
 def _frames_of(collection: Path, folder: Path) -> set[Path]:
     """Files in the folder that a collection of `write_vtk_series` lists; nothing of any other file."""
     try:
@@ -207,7 +218,7 @@ def _meshio() -> Any:
 
 
 def _target(path: str | Path, ending: str) -> Path:
-    target = Path(path)
+    target = checked_path("path", path)
     if target.suffix != ending:
         raise ValueError(f"path: expected a file name that ends in {ending}, got {os.fspath(path)!r}")
     return target
@@ -224,7 +235,8 @@ def _chosen_steps(solution: Solution, every: int | None, times: Sequence[float] 
             raise ValueError(f"times: expected numbers from 0 to {final:g}, got {times}")
         if given.size == 0:
             raise ValueError("times: expected at least one, got none")
-        chosen = set(np.rint(given / final * steps).astype(int).tolist())
+        middles = 0.5 * (solution.times[1:] + solution.times[:-1])
+        chosen = set(np.searchsorted(middles, given).tolist())
         if len(chosen) < len(set(given.tolist())):
             warnings.warn(
                 f"times: expected each to have a nearest time node of its own, got {given.size} times for "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import skfem
 
+from stfem.checks import checked_array, described, numeric_array
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 
@@ -66,11 +67,35 @@ def mesh_from_arrays(
     KeyError, ValueError
         For an unknown shape, and for facets that are not in the mesh.
     """
+    if not isinstance(shape, str) or shape not in MESH_KINDS:
+        raise ValueError(f"shape: expected one of {', '.join(MESH_KINDS)}, got {shape!r}")
+    reference = MESH_KINDS[shape].elem.refdom
+    vertices = checked_array("vertices", vertices, (reference.dim(), None))
+    cells = _numbers("cells", cells, reference.nnodes, vertices.shape[1])
     mesh = MESH_KINDS[shape](vertices, cells, sort_t=False)
+    per_facet = mesh.facets.shape[0]
+    boundaries = {
+        name: _numbers(f"boundary {name!r}", corners, per_facet, None) for name, corners in boundaries.items()
+    }
+    for name, members in subdomains.items():
+        _numbers(f"subdomain {name!r}", np.atleast_2d(numeric_array(members, name)), 1, cells.shape[1])
     numbered = {name: _facet_numbers(mesh, corners, name) for name, corners in boundaries.items()}
     if subdomains:
         mesh = mesh.with_subdomains(dict(subdomains))
     return mesh.with_boundaries(numbered) if numbered else mesh
+
+
+def _numbers(name: str, given: object, rows: int, count: int | None) -> Index:
+    """Whole numbers below a count, so many in every column."""
+    array = numeric_array(given, name)
+    if array.dtype.kind not in "iu" or array.ndim != 2 or len(array) != rows:
+        raise ValueError(f"{name}: expected whole numbers of shape ({rows}, …), got {described(array)}")
+    if count is not None and array.size and not 0 <= array.min() <= array.max() < count:
+        raise ValueError(
+            f"{name}: expected numbers from 0 to {count - 1}, got {array.min()} to {array.max()}"
+        )
+    numbers: Index = array
+    return numbers
 
 
 def _facet_numbers(mesh: Any, corners: Index, name: str) -> Index:

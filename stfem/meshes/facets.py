@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from stfem.checks import checked_list, whole_number
 from stfem.meshes.quadrature import Array
 from stfem.meshes.reference import ReferenceCell
 
@@ -95,7 +96,7 @@ def build_facets(
         For a mesh that is not conforming, and for periodic sides that do not match.
     """
     table = _Table(reference, vertices, cells, facet_of)
-    for sides in periodic:
+    for sides in checked_list("periodic", periodic):
         table.glue(*table.sides(sides, names))
     inner = table.cell[1] >= 0
     order = np.concatenate([np.flatnonzero(table.kept & inner), np.flatnonzero(table.kept & ~inner)])
@@ -143,6 +144,8 @@ class _Table:
     def sides(self, sides: int | tuple[str, str], names: Mapping[str, Index]) -> tuple[Index, Index, str]:
         """The two sets of facets that are to be glued, and what to call them."""
         if isinstance(sides, tuple):
+            if len(sides) != 2:
+                raise ValueError(f"periodic: expected directions or pairs of names, got {sides!r}")
             for name in sides:
                 if name not in names:
                     raise ValueError(
@@ -150,7 +153,7 @@ class _Table:
                     )
             return names[sides[0]], names[sides[1]], f"{sides[0]!r} and {sides[1]!r}"
         dim = len(self._vertices)
-        if not 0 <= sides < dim:
+        if not 0 <= whole_number("periodic", sides) < dim:
             raise ValueError(f"periodic: expected directions from 0 to {dim - 1}, got {sides}")
         boundary = np.flatnonzero(self.cell[1] < 0)
         along = self.corners(0, boundary)[sides]

@@ -48,11 +48,20 @@ def load_mesh(given: Any) -> Any:
             f"mesh: expected {shapes.pop()} cells in {dim} dimensions, got points whose other coordinates "
             "differ; a curved or tilted surface is no domain"
         )
+    for block in mesh.cells:
+        corners = np.asarray(block.data)
+        if corners.size and not 0 <= corners.min() <= corners.max() < len(mesh.points):
+            raise ValueError(
+                f"mesh: expected cells of the {len(mesh.points)} points, got corners {corners.min()} to "
+                f"{corners.max()}"
+            )
     _name_groups(mesh)
     try:  # scikit-fem imports meshio, which is optional, with this module
         return import_module("skfem.io.meshio").from_meshio(mesh, ignore_orientation=True)
     except (NotImplementedError, KeyError):
         raise ValueError(f"mesh: expected cells that scikit-fem knows, got {shapes.pop()}") from None
+    except IndexError:
+        raise ValueError("mesh: expected groups of facets of the cells, got others") from None
 
 
 def _read(path: Path) -> Any:

@@ -7,7 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from stfem.checks import checked_numbers, described
+
 __all__ = ["TensorGrid"]
+
+
+def _whole(count: object, cells: object) -> int:
+    """A number of cells; 2.0 is a whole number."""
+    if isinstance(count, (float, np.floating)) and float(count).is_integer():
+        count = int(count)
+    if isinstance(count, (bool, np.bool_)) or not isinstance(count, (int, np.integer)):
+        raise TypeError(f"cells: expected whole numbers, got {described(cells)}")
+    if count < 1:
+        raise ValueError(f"cells: expected at least 1 per direction, got {described(cells)}")
+    return int(count)
 
 
 @dataclass(frozen=True)
@@ -31,29 +46,18 @@ class TensorGrid:
     cells: tuple[int, ...]
 
     def __init__(self, lengths: Sequence[float], cells: int | Sequence[int]) -> None:
-        sides = tuple(float(length) for length in lengths)
-        if not sides or not all(math.isfinite(side) and side > 0.0 for side in sides):
+        sides = checked_numbers("lengths", lengths, "positive finite numbers", 0.0)
+        if not sides or 0.0 in sides:
             raise ValueError(f"lengths: expected positive finite numbers, got {sides}")
         given: Any = cells
-        try:
-            counts = tuple(given)
-        except TypeError:
-            counts = (given,) * len(sides)
+        given = given.tolist() if isinstance(given, np.ndarray) else given
+        if isinstance(given, (str, bytes, bytearray, dict, set)):
+            raise TypeError(f"cells: expected whole numbers, got {described(cells)}")
+        counts = tuple(given) if hasattr(type(given), "__len__") else (given,) * len(sides)
         if len(counts) != len(sides):
             raise ValueError(f"cells: expected {len(sides)} numbers (one per direction), got {len(counts)}")
-        numbers = []
-        for count in counts:
-            try:
-                number = int(count)
-            except (TypeError, ValueError, OverflowError):
-                raise TypeError(f"cells: expected whole numbers, got {cells!r}") from None
-            if number != count or isinstance(count, bool):
-                raise TypeError(f"cells: expected whole numbers, got {cells!r}")
-            if number < 1:
-                raise ValueError(f"cells: expected at least 1 per direction, got {cells!r}")
-            numbers.append(number)
         object.__setattr__(self, "lengths", sides)
-        object.__setattr__(self, "cells", tuple(numbers))
+        object.__setattr__(self, "cells", tuple(_whole(count, cells) for count in counts))
 
     @property
     def dim(self) -> int:

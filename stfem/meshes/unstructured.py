@@ -29,9 +29,9 @@ from typing import Any
 
 import numpy as np
 import skfem
-from scipy.spatial import cKDTree
 
 from stfem.meshes import reference as shapes
+from stfem.meshes.doubles import refuse_cracks, refuse_doubles
 from stfem.meshes.facets import Facets, Index, build_facets
 from stfem.meshes.location import CellFinder, Location
 from stfem.meshes.quadrature import Array
@@ -41,8 +41,8 @@ __all__ = ["CellMap", "UnstructuredMesh", "from_skfem"]
 
 #: Change of the Jacobian within a cell, relative to its size, up to which the cell counts as affine.
 _AFFINE = 1e-13
-#: Distance of the centres of facets that lie on each other, relative to their radius; what counts as zero.
-_BACK_TO_BACK, _TOUCHING = 0.6, 1e-6
+#: Largest coordinate: volumes, and their squares, must stay finite.
+_FARTHEST = 1e60
 _SHAPES: dict[type, ReferenceCell] = {
     skfem.MeshLine1: shapes.LINE,
     skfem.MeshTri1: shapes.TRIANGLE,
@@ -111,7 +111,8 @@ class UnstructuredMesh:
                 )
         if self.reference.simplex or self.dim < 3:  # facets are plane
             self._refuse_overlaps()
-        self._refuse_cracks()
+        refuse_doubles(self)
+        refuse_cracks(self)
 
     def _refuse_overlaps(self) -> None:
         """Two cells at a facet lie on either side of it, or the mesh folds over itself."""
@@ -125,32 +126,6 @@ class UnstructuredMesh:
             raise ValueError(
                 f"mesh: expected cells on either side of every interior facet, got {np.count_nonzero(same)} "
                 f"facets with both cells on one side, the first is that of cells {first[0]} and {first[1]}"
-            )
-
-    def _refuse_cracks(self) -> None:
-        """Boundary facets back to back come from doubled or hanging vertices; with names they are meant."""
-        named = np.concatenate([*self.facets.names.values(), np.zeros(0, dtype=np.intp)])
-        facets = np.setdiff1d(self.facets.boundary, named)
-        if len(facets) < 2:
-            return
-        centre = self.reference.on_facet.vertices.mean(axis=1, keepdims=True)
-        x, normals = self.facet_points(centre, facets)[:, 0], self.facet_normals(centre, facets)[0][:, 0]
-        corners = self.facet_points(self.reference.on_facet.vertices, facets)
-        sizes = np.linalg.norm(corners - x[:, None], axis=0).max(axis=0)
-        scales = self.cell_measures[self.facets.cells[0, facets]] / self.facet_measures[facets]  # heights
-        near = cKDTree(x.T).query_ball_point(x.T, _BACK_TO_BACK * sizes + _TOUCHING * scales)
-        one = np.repeat(np.arange(len(facets)), [len(others) for others in near])
-        other = np.concatenate([np.asarray(others, dtype=np.intp) for others in near])
-        beyond = np.abs(((x[:, other] - x[:, one]) * normals[:, one]).sum(axis=0))
-        against = (normals[:, one] * normals[:, other]).sum(axis=0) < _TOUCHING - 1.0
-        facing = against & (beyond <= _TOUCHING * scales[one])
-        if np.any(facing):
-            first = one[np.argmax(facing)]
-            raise ValueError(
-                "mesh: expected neighbours that share their vertices, "
-                f"got {len(np.unique(one[facing]))} boundary facets of no name that lie on others, "
-                f"the first at {x[:, first].tolist()} (vertices given twice or in the middle of a facet; "
-                "the two sides of a crack need names)"
             )
 
     @property
@@ -329,8 +304,8 @@ def from_skfem(mesh: Any, periodic: Sequence[int | tuple[str, str]] = ()) -> Uns
         )
     if mesh.t.shape[1] == 0:
         raise ValueError("mesh: expected cells, got none")
-    if not np.isfinite(vertices).all():
-        raise ValueError("mesh: expected finite coordinates, got others")
+    if not (np.abs(vertices) <= _FARTHEST).all():
+        raise ValueError(f"mesh: expected finite coordinates up to {_FARTHEST:g}, got others")
     used = np.zeros(vertices.shape[1], dtype=bool)
     used[mesh.t] = True
     cells = (np.cumsum(used) - 1)[mesh.t].astype(np.intp)

@@ -13,6 +13,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from stfem.checks import real_array
 from stfem.estimators import Estimate
 from stfem.meshes.arrays import mesh_from_arrays
 from stfem.meshes.grid import TensorGrid
@@ -149,7 +150,7 @@ def plot_cells(
 
 def _roots(values_sq: ArrayLike, mesh: Mesh) -> Array:
     """Square roots, in the order of the cells."""
-    squares = np.asarray(values_sq, dtype=float)
+    squares = real_array(values_sq, "values_sq")
     count = cell_count(mesh)
     if isinstance(mesh, TensorGrid) and squares.ndim > 1 and squares.shape != mesh.cells:
         raise ValueError(f"values_sq: expected shape {mesh.cells}, got {squares.shape}")

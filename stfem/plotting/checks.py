@@ -10,6 +10,7 @@ from stfem.estimators import Estimate
 from stfem.solution import Solution
 from stfem.spaces.field import Field
 from stfem.spaces.mesh_field import MeshField
+from stfem.stationary import StationarySolution
 
 
 def check_estimate(given: object, name: str = "estimate") -> None:
@@ -30,7 +31,7 @@ def check_history(given: object, name: str = "estimate") -> None:
 
 def check_solution(given: object) -> None:
     """Raise TypeError for what is no solution."""
-    if not isinstance(given, Solution):
+    if not isinstance(given, (Solution, StationarySolution)):
         raise TypeError(f"solution: expected a solution, got a {type(given).__name__}")
 
 

@@ -10,6 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from stfem.checks import checked_instance, checked_list
 from stfem.plotting.curves import Curve, CurveFamily, Row, known, quantity
 from stfem.plotting.style import check_picture, figure_of, finished, legend, norm_label, panel
 from stfem.plotting.triangles import draw_triangles
@@ -75,6 +76,9 @@ def draw_convergence(
 
     ``like`` are the rows of all panels of a figure, which then look alike.
     """
+    checked_instance("refined", refined, str, "a name")
+    for name in checked_list("varied", varied):
+        checked_instance("varied", name, str, "names")
     others = [name for name in varied if name != refined]
     family = CurveFamily(rows, others, "h", logarithmic=True, like=like, behind=refined)
     drawn = [name for name in ("bound", "error") if known(family.like, name)]

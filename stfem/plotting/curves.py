@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from stfem.checks import checked_instance, checked_list
 from stfem.plotting.parameter import ParameterAxis, is_number, short_name, shown
 from stfem.plotting.style import BLACK, LINE_STYLES, MARKERS, colours
 from stfem.spaces.stencil import Array
@@ -100,7 +101,7 @@ class CurveFamily:
         like: Sequence[Row] | None = None,
         behind: str | None = None,
     ) -> None:
-        check_rows(rows, (*varied, axis))
+        check_rows(rows, (*checked_list("varied", varied), axis))
         self.like = rows if like is None else like
         others = [name for name in varied if name != axis]
         self.first, self.rest = others[:1], others[1:]
@@ -185,9 +186,12 @@ def quantity(label: str, filled: bool, joined: bool = True) -> Line2D:
 
 def check_rows(rows: Sequence[Row], names: Sequence[str]) -> None:
     """Raise unless there are rows and all of them have the names."""
-    if not rows:
+    entries = checked_list("rows", rows)
+    if not entries:
         raise ValueError("rows: expected at least one row, got none")
-    for number, row in enumerate(rows):
+    for name in names:
+        checked_instance("varied, axis", name, str, "names of entries")
+    for number, row in enumerate(entries):
         if not isinstance(row, Mapping):
             raise TypeError(
                 f"rows[{number}]: expected a mapping from names to values, got a {type(row).__name__}"

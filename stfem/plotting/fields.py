@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 
+from stfem.checks import checked_instance
 from stfem.plotting.checks import check_fields, check_points, check_solution
 from stfem.plotting.sheets import Sheet, Slice, check_slices, sheet
 from stfem.plotting.style import (
@@ -29,13 +30,14 @@ from stfem.reconstruction import AnyRule
 from stfem.solution import Solution
 from stfem.spaces.field import Field
 from stfem.spaces.mesh_field import MeshField
+from stfem.stationary import StationarySolution
 
 #: How the curves of a picture differ: the first is broad and light, those upon it are thin.
 _LINES = ((SKY, "-", 2.6), (BLACK, "-", 0.8), (VERMILLION, "--", 0.8))
 
 
 def plot_solution(
-    solution: Solution,
+    solution: Solution | StationarySolution,
     path: str | Path | None = None,
     points: int | None = None,
     *,
@@ -43,6 +45,8 @@ def plot_solution(
     slices: Sequence[Slice] | None = None,
 ) -> Figure:
     """u_h(T) cell by cell with its jumps, and û(T) with it where a reconstruction is given.
+
+    Of a stationary solution its only state.
 
     In one dimension û is the thin line upon u_h, in two both stand side by side, in three on slices.
 
@@ -71,9 +75,10 @@ def plot_solution(
     """
     check_solution(solution)
     fields = {"$u_h$": solution.field}
+    title = f"$t$ = {solution.time:g}" if isinstance(solution, Solution) else ""
     if reconstruction is not None:
         fields[r"$\hat{u}$"] = solution.reconstruct(reconstruction)
-    return plot_fields(fields, path, points, slices=slices, title=f"$t$ = {solution.time:g}")
+    return plot_fields(fields, path, points, slices=slices, title=title)
 
 
 def plot_fields(
@@ -114,6 +119,7 @@ def plot_fields(
     TypeError
         For what are no fields, and a number of points that is not whole.
     """
+    checked_instance("title", title, str, "text")
     check_picture(path)
     first = _checked(fields, points)
     cuts = check_slices(slices, *sheet("", first, None).extent)

@@ -168,7 +168,7 @@ def plot_growth(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
     Raises
     ------
     ValueError
-        For an estimator that keeps no rates per slab.
+        For an estimator that keeps no rates per slab, which is so on every mesh.
     """
     check_picture(path)
     check_history(estimate)
@@ -190,6 +190,11 @@ def plot_growth(estimate: Estimate, path: str | Path | None = None, *, axes: Axe
 
 def growth_factor(estimate: Estimate) -> Array:
     """exp(∫μ_+) at 0 and at the ends of slabs (T4.2)."""
+    if "growth" not in estimate.history and "mesh" in estimate.facts:
+        raise ValueError(
+            "estimate: expected one of a problem on a Torus, whose slabs have a rate of growth each, got one "
+            "on a mesh; parts['growth'] is its factor up to the final time"
+        )
     if "growth" not in estimate.history:
         raise ValueError(
             "estimate: expected one with the rate 'growth' in its history, as SplitEstimator gives it, "

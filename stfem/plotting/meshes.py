@@ -31,12 +31,13 @@ from stfem.problems.conditions import Condition
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.solution import Solution
 from stfem.spaces.stencil import Array
+from stfem.stationary import StationarySolution
 
 __all__ = ["plot_mesh"]
 
 
 def plot_mesh(
-    given: Solution | Domain | Box,
+    given: Solution | StationarySolution | Domain | Box,
     path: str | Path | None = None,
     *,
     cells: int | Sequence[int] | None = None,
@@ -94,15 +95,16 @@ def plot_mesh(
 
 
 def _of(
-    given: Solution | Domain | Box, cells: int | Sequence[int] | None
+    given: Solution | StationarySolution | Domain | Box, cells: int | Sequence[int] | None
 ) -> tuple[Domain | Box, UnstructuredMesh]:
     if isinstance(given, (Box, Domain)):
         return given, given.mesh(cells)
-    if isinstance(given, Solution):
+    if isinstance(given, (Solution, StationarySolution)):
         domain, semi = given.problem.domain, given.semidiscretization
         if isinstance(domain, (Box, Domain)) and isinstance(semi, UnstructuredSemidiscretization):
             return domain, semi.mesh
-    got = type(given.problem.domain if isinstance(given, Solution) else given).__name__
+    solved = isinstance(given, (Solution, StationarySolution))
+    got = type(given.problem.domain if solved else given).__name__
     raise TypeError(f"expected a Box or Domain, or a solution on one, got {got}")
 
 

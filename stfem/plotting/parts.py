@@ -113,6 +113,7 @@ def bound_parts(estimate: Estimate) -> Array:
     multiply all parts alike (T4.2), so that they sum to the bound at its end. Nothing follows an
     infinite one. Parts of systems, whose α, β and z are norms of the entropy, come in L² like the bound.
     """
+    check_history(estimate)
     history = estimate.history
     factor = float(estimate.facts.get("error_factor", 1.0))
     alpha, beta, bound = factor * history["alpha"], factor**2 * history["beta"], history["bound"]

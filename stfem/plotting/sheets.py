@@ -13,6 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.tri import Triangulation
 from numpy.typing import NDArray
 
+from stfem.checks import checked_list, checked_number, whole_number
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.reference import ReferenceCell
 from stfem.plotting.style import COLOUR_MAP
@@ -200,13 +201,15 @@ def check_slices(
     dim = len(low)
     if slices is None:
         return [None] if dim < 3 else [(i, 0.5 * (low[i] + high[i])) for i in reversed(range(dim))]
-    if len(slices) == 0:
+    cuts = checked_list("slices", slices)
+    if not cuts:
         raise ValueError("slices: expected at least one, got none")
     chosen: list[Slice | None] = []
-    for cut in slices:
-        if np.shape(cut) != (2,):
+    for cut in cuts:
+        pair = checked_list("slices", cut)
+        if len(pair) != 2:
             raise ValueError(f"slices: expected pairs (direction, position), got {cut!r}")
-        direction, position = cut
+        direction, position = whole_number("slices", pair[0]), checked_number("slices", pair[1])
         if dim == 1 or direction not in range(dim):
             wanted = f"a direction in 0 … {dim - 1}" if dim > 1 else "None in one dimension"
             raise ValueError(f"slices: expected {wanted}, got {direction}")

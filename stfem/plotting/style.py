@@ -21,6 +21,8 @@ from matplotlib.ticker import MaxNLocator, ScalarFormatter
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
+from stfem.checks import checked_flag, checked_instance, checked_number, checked_path
+
 #: Widths of one column and of both columns of a page (inches), and the size of all text in it (points).
 COLUMN, PAGE, FONT = 3.4, 7.0, 8.0
 
@@ -80,7 +82,11 @@ class PaperFigure(Figure):
     """
 
     def __init__(self, width: float = COLUMN, height: float = 2.6, *, fixed: bool = False) -> None:
-        super().__init__(figsize=(width, height), layout="compressed" if fixed else "constrained")
+        size = (
+            checked_number("width", width, "inches", 0.1, 100.0),
+            checked_number("height", height, "inches", 0.1, 100.0),
+        )
+        super().__init__(figsize=size, layout="compressed" if checked_flag("fixed", fixed) else "constrained")
 
     def set(self, **properties: Any) -> Any:
         """Set properties by name; without this, matplotlib generates one with links into its own pages."""
@@ -96,7 +102,9 @@ class PaperFigure(Figure):
 
 def panel(axes: Axes | None, height: float = 2.6) -> Axes:
     """The given axes, or those of a new figure one column wide."""
-    return PaperFigure(COLUMN, height).subplots() if axes is None else axes
+    if axes is None:
+        return PaperFigure(COLUMN, height).subplots()
+    return checked_instance("axes", axes, Axes, "axes of matplotlib")
 
 
 def map_panels(rows: int, columns: int, proportion: float) -> NDArray[Any]:
@@ -135,7 +143,7 @@ def check_picture(path: str | Path | None) -> None:
     """
     if path is None:
         return
-    file = Path(path)
+    file = checked_path("path", path)
     if file.suffix.lower() not in PICTURE_ENDINGS:
         endings = ", ".join(PICTURE_ENDINGS)
         raise ValueError(f"path: expected a file that ends in one of {endings}, got {os.fspath(path)!r}")

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 
+from stfem.checks import checked_numbers
 from stfem.plotting.style import FONT, GREY
 from stfem.spaces.stencil import Array
 
@@ -55,6 +56,8 @@ def draw_triangles(axes: Axes, curves: Sequence[Curve], orders: Sequence[float] 
     orders
         Orders to show. Default: the observed ones, rounded to whole numbers.
     """
+    if orders is not None:
+        orders = checked_numbers("orders", orders, "orders", 0.0, 100.0)
     observed = [observed_order(size, error) for _, size, error in curves]
     if orders is None:
         orders = sorted({float(round(o)) for o in observed if np.isfinite(o) and o >= LEAST_ORDER})

@@ -16,11 +16,13 @@ from stfem.problems.bounded_waves import (
     variable_coefficients,
 )
 from stfem.problems.catalogue import BOUNDED, CATALOGUE, STATIONARY
+from stfem.problems.channel import hemker_channel
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.conditions import Condition, Dirichlet, Neumann, Outflow, Robin, TotalFlux
 from stfem.problems.domain import Region, Torus, UnsupportedDomainError
 from stfem.problems.exact import ExactData
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
+from stfem.problems.manufactured_layers import circular_layer, stationary_corner
 from stfem.problems.nonlinear import viscous_burgers
 from stfem.problems.problem import Problem
 from stfem.problems.stationary import StationaryProblem
@@ -61,8 +63,10 @@ __all__ = [
     "burgers_cole_hopf",
     "burgers_front",
     "cellular_flow",
+    "circular_layer",
     "corner_layers",
     "diffusive_p_system",
+    "hemker_channel",
     "hemker_cylinder",
     "interior_layer",
     "isentropic_euler",
@@ -77,6 +81,7 @@ __all__ = [
     "rotating_pulse",
     "shallow_water",
     "sheared_pulse",
+    "stationary_corner",
     "stationary_layer",
     "transient_wave",
     "variable_coefficients",

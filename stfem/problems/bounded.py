@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import skfem
 
+from stfem.checks import checked_number, checked_numbers, described
 from stfem.meshes.facets import Index
 from stfem.meshes.files import load_mesh
 from stfem.meshes.grid import TensorGrid
+from stfem.meshes.memory import require_mesh
 from stfem.meshes.quadrature import Array
 from stfem.meshes.unstructured import UnstructuredMesh, from_skfem
-from stfem.problems.arguments import checked_number
 from stfem.problems.conditions import Condition
 from stfem.problems.domain import Region, Seam, box_seams, unit_points
 
@@ -181,7 +182,9 @@ class Box(Region):
                 "cells: expected the number of cells, as one number or one per direction, got None"
             )
         sides = [b - a for a, b in zip(self.lower, self.upper, strict=True)]
-        counts = TensorGrid(sides, cells).cells
+        grid = TensorGrid(sides, cells)
+        require_mesh(grid)
+        counts = grid.cells
         axes = [np.linspace(a, b, n + 1) for a, b, n in zip(self.lower, self.upper, counts, strict=True)]
         shape = (skfem.MeshLine, skfem.MeshQuad, skfem.MeshHex)[self.dim - 1]
         mesh = shape(axes[0]) if self.dim == 1 else shape.init_tensor(*axes)
@@ -321,9 +324,7 @@ def _conditions(given: Mapping[str, Condition] | Condition | None) -> dict[str, 
 
 def _corner(name: str, given: Sequence[float] | float) -> tuple[float, ...]:
     numbers = (given,) if isinstance(given, (int, float, np.number)) else given
-    if not isinstance(numbers, Iterable):
-        raise TypeError(f"{name}: expected numbers, got {given!r}")
-    return tuple(checked_number(name, number, "a coordinate", -_LARGEST, _LARGEST) for number in numbers)
+    return checked_numbers(name, numbers, "coordinates", -_LARGEST, _LARGEST)
 
 
 def _every(count: int, most: int) -> Index:
@@ -332,9 +333,12 @@ def _every(count: int, most: int) -> Index:
 
 
 def _listed(periodic: object) -> Iterable[object]:
-    if isinstance(periodic, str) or not isinstance(periodic, Iterable):
-        raise TypeError(f"periodic: expected directions or pairs of names in a tuple, got {periodic!r}")
-    return periodic
+    listed = isinstance(periodic, (tuple, list, set, frozenset, range))
+    if not listed and not (isinstance(periodic, np.ndarray) and periodic.ndim == 1):
+        raise TypeError(
+            f"periodic: expected directions or pairs of names in a tuple, got {described(periodic)}"
+        )
+    return list(periodic)  # type: ignore[call-overload, no-any-return]
 
 
 def _pair(sides: object) -> int | tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from stfem.equations import AdvectionDiffusion
 from stfem.problems.arguments import check_dim, checked_eps, checked_number
 from stfem.problems.bounded import Domain
 from stfem.problems.conditions import Dirichlet, Neumann, Outflow
+from stfem.problems.families import family
 from stfem.problems.manufactured import on_unit_cube
 from stfem.problems.problem import Problem
 from stfem.problems.shapes import l_shape
 
-__all__ = ["corner_layers", "leaving_pulse", "moving_front", "outflow_layer", "rotating_pulse"]
+__all__ = ["corner_layers", "layered", "leaving_pulse", "moving_front", "outflow_layer", "rotating_pulse"]
 
 _SPEEDS = (1.0, 0.5, 0.25)
 #: ε below which the layer of `leaving_pulse` is thinner than the distance of numbers from 1.
@@ -54,21 +56,9 @@ def moving_front(
     """
     check_dim(dim, (1, 2, 3))
     eps, width = checked_eps(eps), checked_number("width", width, "a width", 1e-6)
-    b = np.array(_SPEEDS[:dim])
-
-    def scaled(x: Array, t: float) -> tuple[Array, float]:
-        scale = math.sqrt(float(b @ b) * (width**2 + 4.0 * eps * t))
-        return (np.tensordot(b, x, 1) - 0.25 - float(b @ b) * t) / scale, scale
-
-    def exact(x: Array, t: float = 0.0) -> Array:
-        return np.asarray(0.5 * erfc(scaled(x, t)[0]))
-
-    def gradient(x: Array, t: float = 0.0) -> Array:
-        s, scale = scaled(x, t)
-        return np.asarray(np.multiply.outer(b, -np.exp(-(s**2)) / (math.sqrt(math.pi) * scale)))
-
+    b, (exact, gradient) = _SPEEDS[:dim], _moving_front(dim, eps, width)
     domain = on_unit_cube(dim, Dirichlet(exact), mesh)
-    equation = AdvectionDiffusion(tuple(b), eps)
+    equation = AdvectionDiffusion(b, eps)
     return Problem(equation, domain, exact, final_time, exact=exact, exact_gradient=gradient)
 
 
@@ -96,18 +86,7 @@ def outflow_layer(eps: float = 1e-3, final_time: float = 0.2, mesh: Any = None) 
     """
     eps = checked_eps(eps)
 
-    def source(x: Array, t: float) -> Array:
-        return np.asarray(math.exp(-eps * math.pi**2 * t) * np.sin(math.pi * x[1]))
-
-    def exact(x: Array, t: float = 0.0) -> Array:
-        return source(x, t) * _layered(x[0], eps)[0]
-
-    def gradient(x: Array, t: float = 0.0) -> Array:
-        value, slope = _layered(x[0], eps)
-        decay = math.exp(-eps * math.pi**2 * t)
-        across = decay * math.pi * np.cos(math.pi * x[1])
-        return np.stack([source(x, t) * slope, across * value])
-
+    source, exact, gradient = _outflow_layer(eps)
     sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(0.0))
     domain = on_unit_cube(2, sides, mesh)
     equation = AdvectionDiffusion((1.0, 0.0), eps)
@@ -137,17 +116,7 @@ def corner_layers(eps: float = 1e-2, final_time: float = 0.2, mesh: Any = None) 
     """
     eps = checked_eps(eps)
 
-    def exact(x: Array, t: float = 0.0) -> Array:
-        return math.exp(-t) * _layered(x[0], eps)[0] * _layered(x[1], eps)[0]
-
-    def gradient(x: Array, t: float = 0.0) -> Array:
-        (u, u_slope), (v, v_slope) = _layered(x[0], eps), _layered(x[1], eps)
-        return math.exp(-t) * np.stack([u_slope * v, u * v_slope])
-
-    def source(x: Array, t: float) -> Array:
-        u, v = _layered(x[0], eps)[0], _layered(x[1], eps)[0]
-        return math.exp(-t) * (u + v - u * v)
-
+    source, exact, gradient = _corner_layers(eps)
     sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(0.0))
     domain = on_unit_cube(2, sides, mesh)
     equation = AdvectionDiffusion((1.0, 1.0), eps)
@@ -190,21 +159,7 @@ def leaving_pulse(
     check_dim(dim, (1, 2, 3))
     eps, width = checked_eps(eps), checked_number("width", width, "a width", 1e-6)
 
-    def factors(x: Array, t: float) -> tuple[list[Array], list[Array]]:
-        decay = 0.5 * math.exp(-eps * math.pi**2 * t)
-        value, slope = _mirrored(x[0], t, eps, width)
-        values = [1.0 + decay * np.cos(math.pi * s) for s in x[1:]]
-        slopes = [-decay * math.pi * np.sin(math.pi * s) for s in x[1:]]
-        return [value, *values], [slope, *slopes]
-
-    def exact(x: Array, t: float = 0.0) -> Array:
-        return np.asarray(np.prod(factors(x, t)[0], axis=0))
-
-    def gradient(x: Array, t: float = 0.0) -> Array:
-        values, slopes = factors(x, t)
-        rows = [[*values[:i], slopes[i], *values[i + 1 :]] for i in range(dim)]
-        return np.asarray(np.prod(rows, axis=1))
-
+    exact, gradient = _leaving_pulse(dim, eps, width)
     walls = dict.fromkeys(("bottom", "top", "front", "back")[: 2 * dim - 2], Neumann(0.0))
     sides = {"left": Dirichlet(exact), "right": Outflow(), **walls}
     domain = on_unit_cube(dim, sides, mesh)
@@ -242,19 +197,7 @@ def rotating_pulse(
     """
     eps, width = checked_eps(eps), checked_number("width", width, "a width", 1e-6)
 
-    def place(x: Array, t: float) -> tuple[Array, float]:
-        angle = 0.25 * math.pi + t
-        centre = np.reshape([0.5 * math.cos(angle), 0.5 * math.sin(angle)], (2,) + (1,) * (x.ndim - 1))
-        return x - centre, width**2 + 4.0 * eps * t
-
-    def exact(x: Array, t: float = 0.0) -> Array:
-        r, v = place(x, t)
-        return np.asarray(width**2 / v * np.exp(-(r**2).sum(axis=0) / v))
-
-    def gradient(x: Array, t: float = 0.0) -> Array:
-        r, v = place(x, t)
-        return np.asarray(-2.0 / v * r * exact(x, t))
-
+    exact, gradient = _rotating_pulse(eps, width)
     velocity = (Polynomial([[0.0, -1.0]], dim=2), Polynomial([[0.0], [1.0]], dim=2))
     covered = l_shape(refinements) if mesh is None else mesh
     equation = AdvectionDiffusion(velocity, eps)
@@ -268,7 +211,7 @@ def rotating_pulse(
     )
 
 
-def _layered(s: Array, eps: float) -> tuple[Array, Array]:
+def layered(s: Array, eps: float) -> tuple[Array, Array]:
     """X = s − (e^{s/ε} − 1)/(e^{1/ε} − 1) and X', without overflow; s where ε = 0."""
     if eps == 0.0:
         return s, np.ones_like(s)
@@ -297,3 +240,101 @@ def _mirrored(x: Array, t: float, eps: float, width: float) -> tuple[Array, Arra
             value + image * (1.0 - math.sqrt(0.5 * math.pi * v) / eps * erfcx(z)),
             slope + image * mirrored / v,
         )
+
+
+@family
+def _moving_front(dim: int, eps: float, width: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `moving_front`."""
+    b = np.array(_SPEEDS[:dim])
+
+    def scaled(x: Array, t: float) -> tuple[Array, float]:
+        scale = math.sqrt(float(b @ b) * (width**2 + 4.0 * eps * t))
+        return (np.tensordot(b, x, 1) - 0.25 - float(b @ b) * t) / scale, scale
+
+    def exact(x: Array, t: float = 0.0) -> Array:
+        return np.asarray(0.5 * erfc(scaled(x, t)[0]))
+
+    def gradient(x: Array, t: float = 0.0) -> Array:
+        s, scale = scaled(x, t)
+        return np.asarray(np.multiply.outer(b, -np.exp(-(s**2)) / (math.sqrt(math.pi) * scale)))
+
+    return exact, gradient
+
+
+@family
+def _outflow_layer(eps: float) -> tuple[Callable[..., Array], ...]:
+    """g, u and ∇u of `outflow_layer`."""
+
+    def source(x: Array, t: float) -> Array:
+        return np.asarray(math.exp(-eps * math.pi**2 * t) * np.sin(math.pi * x[1]))
+
+    def exact(x: Array, t: float = 0.0) -> Array:
+        return source(x, t) * layered(x[0], eps)[0]
+
+    def gradient(x: Array, t: float = 0.0) -> Array:
+        value, slope = layered(x[0], eps)
+        decay = math.exp(-eps * math.pi**2 * t)
+        across = decay * math.pi * np.cos(math.pi * x[1])
+        return np.stack([source(x, t) * slope, across * value])
+
+    return source, exact, gradient
+
+
+@family
+def _corner_layers(eps: float) -> tuple[Callable[..., Array], ...]:
+    """g, u and ∇u of `corner_layers`."""
+
+    def exact(x: Array, t: float = 0.0) -> Array:
+        return math.exp(-t) * layered(x[0], eps)[0] * layered(x[1], eps)[0]
+
+    def gradient(x: Array, t: float = 0.0) -> Array:
+        (u, u_slope), (v, v_slope) = layered(x[0], eps), layered(x[1], eps)
+        return math.exp(-t) * np.stack([u_slope * v, u * v_slope])
+
+    def source(x: Array, t: float) -> Array:
+        u, v = layered(x[0], eps)[0], layered(x[1], eps)[0]
+        return math.exp(-t) * (u + v - u * v)
+
+    return source, exact, gradient
+
+
+@family
+def _leaving_pulse(dim: int, eps: float, width: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `leaving_pulse`."""
+
+    def factors(x: Array, t: float) -> tuple[list[Array], list[Array]]:
+        decay = 0.5 * math.exp(-eps * math.pi**2 * t)
+        value, slope = _mirrored(x[0], t, eps, width)
+        values = [1.0 + decay * np.cos(math.pi * s) for s in x[1:]]
+        slopes = [-decay * math.pi * np.sin(math.pi * s) for s in x[1:]]
+        return [value, *values], [slope, *slopes]
+
+    def exact(x: Array, t: float = 0.0) -> Array:
+        return np.asarray(np.prod(factors(x, t)[0], axis=0))
+
+    def gradient(x: Array, t: float = 0.0) -> Array:
+        values, slopes = factors(x, t)
+        rows = [[*values[:i], slopes[i], *values[i + 1 :]] for i in range(dim)]
+        return np.asarray(np.prod(rows, axis=1))
+
+    return exact, gradient
+
+
+@family
+def _rotating_pulse(eps: float, width: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `rotating_pulse`."""
+
+    def place(x: Array, t: float) -> tuple[Array, float]:
+        angle = 0.25 * math.pi + t
+        centre = np.reshape([0.5 * math.cos(angle), 0.5 * math.sin(angle)], (2,) + (1,) * (x.ndim - 1))
+        return x - centre, width**2 + 4.0 * eps * t
+
+    def exact(x: Array, t: float = 0.0) -> Array:
+        r, v = place(x, t)
+        return np.asarray(width**2 / v * np.exp(-(r**2).sum(axis=0) / v))
+
+    def gradient(x: Array, t: float = 0.0) -> Array:
+        r, v = place(x, t)
+        return np.asarray(-2.0 / v * r * exact(x, t))
+
+    return exact, gradient

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import reduce
 from operator import mul
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial as Power
 
+from stfem.checks import described, whole_number
 from stfem.data import cosine, sine
 from stfem.data.base import Array
 from stfem.equations import Burgers, ScalarConservationLaw
 from stfem.problems.arguments import check_dim, checked_eps, checked_number
 from stfem.problems.conditions import Dirichlet
+from stfem.problems.families import family
 from stfem.problems.manufactured import along, initial_value, on_unit_cube
 from stfem.problems.problem import Problem
 
@@ -54,8 +57,8 @@ def nonlinear_wave(
     """
     check_dim(dim, (1, 2, 3))
     eps = checked_eps(eps)
-    if isinstance(power, bool) or power not in (2, 3, 4):
-        raise ValueError(f"power: expected 2, 3 or 4, got {power!r}")
+    if whole_number("power", power) not in (2, 3, 4):
+        raise ValueError(f"power: expected 2, 3 or 4, got {described(power)}")
     b = np.array(_SPEEDS[:dim])
     envelope = reduce(mul, [sine(along(dim, i, _PI)) for i in range(dim)])
     u = 1.0 + 0.25 * (envelope * cosine((2.0 * _PI * b).tolist(), -2.0 * _PI * float(b @ b)))
@@ -96,6 +99,14 @@ def burgers_front(dim: int = 1, eps: float = 0.02, final_time: float = 0.5, mesh
     """
     check_dim(dim, (1, 2, 3))
     eps, a = checked_number("eps", eps, "a diffusion parameter", 1e-4), 0.25
+    exact, gradient = _burgers_front(dim, eps, a)
+    domain = on_unit_cube(dim, Dirichlet(exact), mesh)
+    return Problem(Burgers(dim, eps), domain, exact, final_time, exact=exact, exact_gradient=gradient)
+
+
+@family
+def _burgers_front(dim: int, eps: float, a: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `burgers_front`."""
     steep = a / (2.0 * eps)
 
     def front(x: Array, t: float) -> Array:
@@ -108,5 +119,4 @@ def burgers_front(dim: int = 1, eps: float = 0.02, final_time: float = 0.5, mesh
         slope = -a * steep * (1.0 - front(x, t) ** 2)
         return np.stack([slope] * dim)
 
-    domain = on_unit_cube(dim, Dirichlet(exact), mesh)
-    return Problem(Burgers(dim, eps), domain, exact, final_time, exact=exact, exact_gradient=gradient)
+    return exact, gradient

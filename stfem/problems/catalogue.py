@@ -18,8 +18,10 @@ from stfem.problems.bounded_waves import (
     transient_wave,
     variable_coefficients,
 )
+from stfem.problems.channel import hemker_channel
 from stfem.problems.cole_hopf import burgers_cole_hopf
 from stfem.problems.linear import linear_advection_diffusion, sheared_pulse
+from stfem.problems.manufactured_layers import circular_layer, stationary_corner
 from stfem.problems.nonlinear import viscous_burgers
 from stfem.problems.problem import Problem
 from stfem.problems.stationary import StationaryProblem
@@ -79,5 +81,13 @@ BOUNDED: dict[str, Callable[..., Problem]] = {
 #: Name -> factory of a problem without time with the argument eps.
 STATIONARY: dict[str, Callable[..., StationaryProblem]] = {
     factory.__name__: factory
-    for factory in (interior_layer, stationary_layer, rotating_corner, hemker_cylinder)
+    for factory in (
+        interior_layer,
+        stationary_layer,
+        rotating_corner,
+        hemker_cylinder,
+        circular_layer,
+        stationary_corner,
+        hemker_channel,
+    )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from stfem.data.base import Array
 from stfem.equations import Burgers
 from stfem.problems.arguments import checked_number
 from stfem.problems.domain import Torus
+from stfem.problems.families import family
 from stfem.problems.problem import Problem
 
 __all__ = ["burgers_cole_hopf"]
@@ -44,12 +46,7 @@ def burgers_cole_hopf(eps: float = 0.02, final_time: float = 0.1) -> Problem:
     """
     eps = checked_number("eps", eps, "positive,", *_RANGE)
 
-    def exact(x: Array, t: float) -> Array:
-        return _means(x[0], t, eps)[0]
-
-    def gradient(x: Array, t: float) -> Array:
-        return _means(x[0], t, eps)[1][None]
-
+    exact, gradient = _burgers_cole_hopf(eps)
     initial = sine(2.0 * math.pi)
     problem = Problem(
         Burgers(1, eps), Torus((1.0,)), initial, final_time, exact=exact, exact_gradient=gradient
@@ -110,3 +107,16 @@ def _rule(x: Array, t: float, eps: float, reach: float, step: float) -> tuple[Ar
             2.0 * eps
         )
     return values, slopes
+
+
+@family
+def _burgers_cole_hopf(eps: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `burgers_cole_hopf`."""
+
+    def exact(x: Array, t: float) -> Array:
+        return _means(x[0], t, eps)[0]
+
+    def gradient(x: Array, t: float) -> Array:
+        return _means(x[0], t, eps)[1][None]
+
+    return exact, gradient

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stfem.data import Data, as_data
+from stfem.data.normalise import check_given
 
 __all__ = ["Condition", "Dirichlet", "Neumann", "Outflow", "Robin", "TotalFlux"]
 
@@ -51,12 +52,18 @@ class Dirichlet(Condition):
     g: object = 0.0
     trace = True
 
+    def __post_init__(self) -> None:
+        check_given(self.g, "g")
+
 
 @dataclass(frozen=True)
 class Neumann(Condition):
     """D∇u·n = g: the diffusive flux into the domain is given; the convective flux leaves as it comes."""
 
     g: object = 0.0
+
+    def __post_init__(self) -> None:
+        check_given(self.g, "g")
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,9 @@ class TotalFlux(Condition):
     g: object = 0.0
     total = True
 
+    def __post_init__(self) -> None:
+        check_given(self.g, "g")
+
 
 @dataclass(frozen=True)
 class Robin(Condition):
@@ -76,6 +86,10 @@ class Robin(Condition):
 
     alpha: object
     g: object = 0.0
+
+    def __post_init__(self) -> None:
+        check_given(self.alpha, "alpha")
+        check_given(self.g, "g")
 
 
 @dataclass(frozen=True)

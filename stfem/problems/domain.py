@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.checks import checked_numbers, described
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.unstructured import UnstructuredMesh
-from stfem.problems.arguments import checked_number
 
 __all__ = [
     "Region",
@@ -125,9 +125,9 @@ class Torus(Region):
     def __init__(self, lengths: Sequence[float] | float) -> None:
         given = (lengths,) if isinstance(lengths, (int, float, np.number)) else lengths
         try:
-            sides = tuple(checked_number("lengths", side, "positive,", _SHORTEST, _LONGEST) for side in given)
+            sides = checked_numbers("lengths", given, "positive,", _SHORTEST, _LONGEST)
         except TypeError:
-            raise TypeError(f"lengths: expected numbers, got {lengths!r}") from None
+            raise TypeError(f"lengths: expected numbers, got {described(lengths)}") from None
         if len(sides) not in (1, 2, 3):
             raise ValueError(f"lengths: expected positive numbers, one to three of them, got {len(sides)}")
         object.__setattr__(self, "lengths", sides)

@@ -8,11 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stfem.checks import checked_number
 from stfem.data import Data
 from stfem.data.base import Array
 from stfem.meshes.grid import TensorGrid
 
 __all__ = ["ExactData"]
+
+#: Rates are D|k|² and more.
+_LARGEST = 1e250
 
 
 class ExactData:
@@ -32,16 +36,19 @@ class ExactData:
     """
 
     def __init__(self, entries: Sequence[object], decay: float = 0.0) -> None:
-        self.entries = np.array(entries, dtype=object)
-        self.decay = float(decay)
+        try:
+            self.entries = np.array(entries, dtype=object)
+        except ValueError:
+            raise ValueError("exact: expected entries of one shape, got several") from None
+        if self.entries.ndim > 2:
+            raise ValueError(f"exact: expected entries of shape (m,) or (d, m), got {self.entries.shape}")
+        self.decay = checked_number("decay", decay, "a finite number", -_LARGEST, _LARGEST)
         for entry in self.entries.flat:
             if not isinstance(entry, Data):
                 raise TypeError(f"exact: expected Data in every entry, got {type(entry).__name__}")
         dims = {entry.dim for entry in self.entries.flat}
         if len(dims) != 1:
             raise ValueError(f"exact: expected entries of one dimension, got {sorted(dims)}")
-        if not math.isfinite(self.decay):
-            raise ValueError(f"decay: expected a finite number, got {decay}")
         (self.dim,) = dims
 
     def __repr__(self) -> str:

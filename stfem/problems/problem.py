@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stfem.checks import real_array
 from stfem.data import Constant, Data, as_data, checked_function
 from stfem.data.base import Array
-from stfem.data.callables import check_arguments, real_array
+from stfem.data.callables import check_arguments
 from stfem.data.constant import as_number
 from stfem.equations import Equation
 from stfem.problems.agreement import check_boundary, check_initial

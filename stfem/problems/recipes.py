@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial as Powers
 
+from stfem.checks import described
 from stfem.data import Approximated, Constant, Data, Polynomial, Trigonometric
 from stfem.data.base import Array
 from stfem.equations import (
@@ -267,8 +268,15 @@ def rebuild(description: Any, recipes: Mapping[str, Recipe] = RECIPES) -> Any:
         return [rebuild(entry, recipes) for entry in description]
     if not isinstance(description, Mapping):
         return description
-    recipe = recipes[description["is"]]
+    recipe = recipes[_kind(description, "description")]
     return recipe.make(**{name: rebuild(description[name], recipes) for name in recipe.arguments})
+
+
+def _kind(description: Mapping[str, Any], name: str) -> str:
+    kind = description.get("is")
+    if not isinstance(kind, str):
+        raise ValueError(f"{name}: expected a description that says what it is, got {described(description)}")
+    return kind
 
 
 def functions_in(description: Any, name: str, recipes: Mapping[str, Recipe] = RECIPES) -> Iterator[str]:
@@ -277,7 +285,7 @@ def functions_in(description: Any, name: str, recipes: Mapping[str, Recipe] = RE
         for i, entry in enumerate(description):
             yield from functions_in(entry, f"{name}[{i}]", recipes)
     elif isinstance(description, Mapping):
-        if description["is"] not in recipes:
+        if _kind(description, name) not in recipes:
             yield name
         else:
             for key, entry in description.items():
@@ -287,7 +295,7 @@ def functions_in(description: Any, name: str, recipes: Mapping[str, Recipe] = RE
 def difference(expected: Any, got: Any, name: str) -> str | None:
     """Where two descriptions differ first, as a sentence; None where they agree up to `TOLERANCE`."""
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
-        if expected["is"] == got["is"] and expected.keys() == got.keys():
+        if expected.get("is") == got.get("is") and expected.keys() == got.keys():
             pairs = [(expected[key], got[key], f"{name}.{key}") for key in expected if key != "is"]
             return _first_difference(pairs)
     elif isinstance(expected, list) and isinstance(got, list):

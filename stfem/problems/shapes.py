@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import skfem
 
+from stfem.checks import checked_whole
 from stfem.meshes.facets import Index
 from stfem.problems.arguments import checked_number
 
@@ -15,12 +16,13 @@ _HALF, _LENGTH = 3.0, 9.0
 
 def l_shape(refinements: int) -> skfem.MeshTri:
     """Triangles of (−1, 1)² without [0, 1) × (−1, 0]: six, refined as often as asked for."""
+    checked_whole("refinements", refinements, 0, 12)
     mesh = skfem.MeshTri.init_lshaped()  # without the quadrant x, y > 0: turned by a quarter
     x, y = mesh.p
     return skfem.MeshTri(np.ascontiguousarray(np.stack([y, -x])), mesh.t).refined(refinements)
 
 
-def mesh_around_disc(cells: int = 8) -> skfem.MeshTri:
+def mesh_around_disc(cells: int = 8, named: bool = False) -> skfem.MeshTri:
     """Triangles of (−3, 9) × (−3, 3) without the unit disc, whose circle becomes a polygon.
 
     Rays from the circle to the square (−3, 3)², and rectangles behind it; 42 cells² triangles.
@@ -29,6 +31,8 @@ def mesh_around_disc(cells: int = 8) -> skfem.MeshTri:
     ----------
     cells : int
         Cells between the circle and the square, at least 1.
+    named : bool
+        Whether the boundaries are called ``left``, ``right``, ``bottom``, ``top`` and ``cylinder``.
 
     Raises
     ------
@@ -53,7 +57,18 @@ def mesh_around_disc(cells: int = 8) -> skfem.MeshTri:
     cells_of_both = np.concatenate([around, behind + rings.shape[0] * rings.shape[2]], axis=1)
     _, first, number = np.unique(np.round(points, 9), axis=1, return_index=True, return_inverse=True)
     vertices = np.ascontiguousarray(points[:, first])
-    return skfem.MeshTri(vertices, np.ascontiguousarray(number.reshape(-1)[cells_of_both]))
+    mesh = skfem.MeshTri(vertices, np.ascontiguousarray(number.reshape(-1)[cells_of_both]))
+    return _named(mesh) if named else mesh
+
+
+def _named(mesh: skfem.MeshTri) -> skfem.MeshTri:
+    """With the names of its sides, and of the polygon around the origin."""
+    facets = mesh.boundary_facets()
+    x, y = mesh.p[:, mesh.facets[:, facets]].mean(axis=1)
+    ends = {"left": x + _HALF, "right": x - _LENGTH, "bottom": y + _HALF, "top": y - _HALF}
+    sides = {name: np.abs(distance) < 1e-9 for name, distance in ends.items()}
+    sides["cylinder"] = np.hypot(x, y) < 1.5
+    return mesh.with_boundaries({name: facets[chosen] for name, chosen in sides.items()})
 
 
 def _triangles(numbers: Index, closed: bool) -> Index:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from stfem.problems.arguments import LARGEST, checked_number
 from stfem.problems.bounded import Box, Domain
 from stfem.problems.conditions import Condition
 from stfem.problems.domain import Region, UnsupportedDomainError
+from stfem.problems.exact import ExactData
 from stfem.problems.problem import Field, Problem
 
 __all__ = ["StationaryProblem"]
@@ -41,7 +43,7 @@ class StationaryProblem:
         ∇u(x) of shape (d, m, ...), (d, ...) for scalar equations.
     mean : float
         Mean of u, where the data determine it only up to a multiple of one function: nothing reacts, and no
-        values are given on the boundary. Elsewhere it has no effect.
+        values are given on the boundary. Elsewhere another number than 0 is an error.
 
     Raises
     ------
@@ -84,6 +86,18 @@ class StationaryProblem:
             object.__setattr__(self, name, getattr(rests, name))
         object.__setattr__(self, "mean", checked_number("mean", mean, "a mean value", -LARGEST))
         self._check_steady()
+        self._check_mean()
+
+    def _check_mean(self) -> None:
+        """A mean can be asked for only where nothing determines it."""
+        given = self.domain.boundary
+        conditions = [given] if isinstance(given, Condition) else list(given.values())
+        determined = any(c.trace or not c.transfer(self.equation.dim, "boundary").is_zero for c in conditions)
+        if self.mean != 0.0 and (determined or not self.equation.reaction.is_zero):
+            raise ValueError(
+                "mean: expected none where a reaction, given values or a Robin condition determine the "
+                f"solution, got {self.mean:g}"
+            )
 
     def _check_steady(self) -> None:
         equation, given = self.equation, self.domain.boundary
@@ -108,6 +122,12 @@ class StationaryProblem:
                     f"change by {change:.3g} between t = {_TIMES[0]:g} and {_TIMES[-1]:g}"
                 )
 
+    def on(self, domain: Domain) -> StationaryProblem:
+        """The same problem on another mesh of its domain, such as `stfem.adaptivity.refine` makes one."""
+        result = copy(self)
+        object.__setattr__(result, "domain", domain)
+        return result
+
     def in_time(self, final_time: float, initial: object = 0.0) -> Problem:
         """The problem in time that has u as its state of rest, from u_0 up to T."""
         return Problem(self.equation, self.domain, initial, final_time, self.source)
@@ -116,9 +136,18 @@ class StationaryProblem:
 def _timed(given: object, name: str) -> object:
     """f(x) as f(x, t); other data as they are."""
     if isinstance(given, (tuple, list)):
-        return [_timed(entry, name) for entry in given]
-    if isinstance(given, Data) or not callable(given):
+        return [entry if isinstance(entry, (tuple, list)) else _timed(entry, name) for entry in given]
+    if isinstance(given, (Data, ExactData)) or not callable(given):
         return given
     check_arguments(given, name, "x")
-    function = given
-    return lambda x, t: function(x)
+    return _Steady(given)
+
+
+@dataclass(frozen=True)
+class _Steady:
+    """f(x) as a function of (x, t)."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, x: Any, t: float) -> Any:
+        return self.function(x)

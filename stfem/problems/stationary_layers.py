@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,15 @@ from stfem.equations import AdvectionDiffusion
 from stfem.problems.arguments import checked_eps, checked_number
 from stfem.problems.bounded import Domain
 from stfem.problems.conditions import Dirichlet
+from stfem.problems.families import family
 from stfem.problems.manufactured import on_unit_cube
 from stfem.problems.shapes import l_shape, mesh_around_disc
 from stfem.problems.stationary import StationaryProblem
 
 __all__ = ["hemker_cylinder", "interior_layer", "rotating_corner", "stationary_layer"]
+
+#: Of reactions: their exponentials over the domain must stay finite.
+_FASTEST = 100.0
 
 #: Smallest ε of Hemker's problem: its series loses e^{1/ε} in digits.
 _HEMKER = 1.0 / 16.0
@@ -64,8 +69,112 @@ def interior_layer(
     """
     eps = checked_eps(eps)
     angle = checked_number("angle", angle, "an angle", 0.0, 1.3)
-    c = checked_number("reaction", reaction, "a reaction", 0.0)
+    c = checked_number("reaction", reaction, "a reaction", 0.0, _FASTEST)
     upstream = checked_number("upstream", upstream, "a distance", 0.0)
+    b = (math.cos(angle), math.sin(angle))
+    exact, gradient = _interior_layer(eps, angle, c, upstream)
+    domain = on_unit_cube(2, Dirichlet(exact), mesh)
+    equation = AdvectionDiffusion(b, eps, c)
+    return StationaryProblem(equation, domain, exact=exact, exact_gradient=gradient)
+
+
+def stationary_layer(eps: float = 1e-3, reaction: float = 1.0, mesh: Any = None) -> StationaryProblem:
+    """An exponential layer of width ε where the flow b = (1, 0) meets the value 0.
+
+        u = sin πy X(x),   −εX'' + X' + σX = 1,   X(0) = X(1) = 0,   σ = c + επ² on (0, 1)²
+
+    The source g = sin πy has no layer; u = 0 on the boundary. For ε = 0 there is none, and the value at the
+    outflow does not count.
+
+    Parameters
+    ----------
+    eps : float
+        Diffusion parameter ε ≥ 0.
+    reaction : float
+        c > 0, 1/time.
+    mesh : skfem.Mesh, optional
+        Mesh of the unit square with the boundaries ``left``, ``right``, ``bottom``, ``top``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
+    """
+    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 1e-6, _FASTEST)
+    source, exact, gradient = _stationary_layer(eps, c)
+    sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(0.0))
+    equation = AdvectionDiffusion((1.0, 0.0), eps, c)
+    return StationaryProblem(equation, on_unit_cube(2, sides, mesh), source, exact, gradient)
+
+
+def rotating_corner(
+    eps: float = 1e-2, reaction: float = 1.0, refinements: int = 3, mesh: Any = None
+) -> StationaryProblem:
+    """The singularity of a re-entrant corner in a flow that rotates around it, b = (−y, x).
+
+        u = r^{2/3} sin ⅔θ,   g = ∂_θ u + cu
+
+    on (−1, 1)² without [0, 1) × (−1, 0], with the values of u given on the boundary; −Δu = 0, and ∇u is not
+    bounded.
+
+    Parameters
+    ----------
+    eps : float
+        Diffusion parameter ε ≥ 0.
+    reaction : float
+        c ≥ 0, 1/time.
+    refinements : int
+        How often the six triangles of the domain are refined.
+    mesh : skfem.Mesh, optional
+        Another mesh of the domain.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
+    """
+    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 0.0, _FASTEST)
+
+    source, exact, gradient = _rotating_corner(c)
+    velocity = (Polynomial([[0.0, -1.0]], dim=2), Polynomial([[0.0], [1.0]], dim=2))
+    covered = l_shape(refinements) if mesh is None else mesh
+    equation = AdvectionDiffusion(velocity, eps, c)
+    return StationaryProblem(equation, Domain(covered, Dirichlet(exact)), source, exact, gradient)
+
+
+def hemker_cylinder(eps: float = 0.1, cells: int = 8, mesh: Any = None) -> StationaryProblem:
+    """Hemker's problem: a flow b = (1, 0) past a warm cylinder, with its wake and its boundary layer.
+
+    The solution that decays at infinity, k = 1/(2ε),
+
+        u = e^{kx} Σ_n (2 − δ_{n0}) (−1)^n I_n(k) K_n(kr)/K_n(k) cos nθ,   g = 0,
+
+    has u = 1 on the unit circle; on (−3, 9) × (−3, 3) without the disc its values are given on the boundary.
+
+    Parameters
+    ----------
+    eps : float
+        Diffusion parameter ε from 1/16 on: the terms of the series are e^{1/ε} times as large as its sum.
+    cells : int
+        Cells between the cylinder and the side of the square around it; see `mesh_around_disc`.
+    mesh : skfem.Mesh, optional
+        Another mesh outside of the unit circle.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For arguments out of range or of another type.
+    """
+    eps = checked_number("eps", eps, "a diffusion that the series can be summed for,", _HEMKER)
+    exact, gradient = _hemker_cylinder(eps)
+    domain = Domain(mesh_around_disc(cells) if mesh is None else mesh, Dirichlet(exact))
+    equation = AdvectionDiffusion((1.0, 0.0), eps)
+    return StationaryProblem(equation, domain, exact=exact, exact_gradient=gradient)
+
+
+@family
+def _interior_layer(eps: float, angle: float, c: float, upstream: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `interior_layer`."""
     b = np.array([math.cos(angle), math.sin(angle)])
     root = math.sqrt(1.0 + 4.0 * eps * c)
     mu = -2.0 * c / (1.0 + root)
@@ -98,34 +207,12 @@ def interior_layer(
             slopes = np.stack([mu * exact(x) + bell * sine / (2.0 * r), -bell * cosine / (2.0 * r)])
         return np.stack([b[0] * slopes[0] - b[1] * slopes[1], b[1] * slopes[0] + b[0] * slopes[1]])
 
-    domain = on_unit_cube(2, Dirichlet(exact), mesh)
-    equation = AdvectionDiffusion(tuple(b), eps, c)
-    return StationaryProblem(equation, domain, exact=exact, exact_gradient=gradient)
+    return exact, gradient
 
 
-def stationary_layer(eps: float = 1e-3, reaction: float = 1.0, mesh: Any = None) -> StationaryProblem:
-    """An exponential layer of width ε where the flow b = (1, 0) meets the value 0.
-
-        u = sin πy X(x),   −εX'' + X' + σX = 1,   X(0) = X(1) = 0,   σ = c + επ² on (0, 1)²
-
-    The source g = sin πy has no layer; u = 0 on the boundary. For ε = 0 there is none, and the value at the
-    outflow does not count.
-
-    Parameters
-    ----------
-    eps : float
-        Diffusion parameter ε ≥ 0.
-    reaction : float
-        c > 0, 1/time.
-    mesh : skfem.Mesh, optional
-        Mesh of the unit square with the boundaries ``left``, ``right``, ``bottom``, ``top``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For arguments out of range or of another type.
-    """
-    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 1e-6)
+@family
+def _stationary_layer(eps: float, c: float) -> tuple[Callable[..., Array], ...]:
+    """g, u and ∇u of `stationary_layer`."""
     sigma = c + eps * math.pi**2
     root = math.sqrt(1.0 + 4.0 * eps * sigma)
     slow = -2.0 * sigma / (1.0 + root)
@@ -153,38 +240,12 @@ def stationary_layer(eps: float = 1e-3, reaction: float = 1.0, mesh: Any = None)
         value, slope = factor(x[0])
         return np.stack([source(x) * slope, math.pi * np.cos(math.pi * x[1]) * value])
 
-    sides = dict.fromkeys(("left", "right", "bottom", "top"), Dirichlet(0.0))
-    equation = AdvectionDiffusion((1.0, 0.0), eps, c)
-    return StationaryProblem(equation, on_unit_cube(2, sides, mesh), source, exact, gradient)
+    return source, exact, gradient
 
 
-def rotating_corner(
-    eps: float = 1e-2, reaction: float = 1.0, refinements: int = 3, mesh: Any = None
-) -> StationaryProblem:
-    """The singularity of a re-entrant corner in a flow that rotates around it, b = (−y, x).
-
-        u = r^{2/3} sin ⅔θ,   g = ∂_θ u + cu
-
-    on (−1, 1)² without [0, 1) × (−1, 0], with the values of u given on the boundary; −Δu = 0, and ∇u is not
-    bounded.
-
-    Parameters
-    ----------
-    eps : float
-        Diffusion parameter ε ≥ 0.
-    reaction : float
-        c ≥ 0, 1/time.
-    refinements : int
-        How often the six triangles of the domain are refined.
-    mesh : skfem.Mesh, optional
-        Another mesh of the domain.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For arguments out of range or of another type.
-    """
-    eps, c = checked_eps(eps), checked_number("reaction", reaction, "a reaction", 0.0)
+@family
+def _rotating_corner(c: float) -> tuple[Callable[..., Array], ...]:
+    """g, u and ∇u of `rotating_corner`."""
 
     def polar(x: Array) -> tuple[Array, Array]:
         # the angle jumps on the ray between both sides of the corner, outside of the domain
@@ -205,36 +266,12 @@ def rotating_corner(
         turning = 2.0 / 3.0 * np.cos(2.0 / 3.0 * theta) + c * np.sin(2.0 / 3.0 * theta)
         return np.asarray(r ** (2.0 / 3.0) * turning)
 
-    velocity = (Polynomial([[0.0, -1.0]], dim=2), Polynomial([[0.0], [1.0]], dim=2))
-    covered = l_shape(refinements) if mesh is None else mesh
-    equation = AdvectionDiffusion(velocity, eps, c)
-    return StationaryProblem(equation, Domain(covered, Dirichlet(exact)), source, exact, gradient)
+    return source, exact, gradient
 
 
-def hemker_cylinder(eps: float = 0.1, cells: int = 8, mesh: Any = None) -> StationaryProblem:
-    """Hemker's problem: a flow b = (1, 0) past a warm cylinder, with its wake and its boundary layer.
-
-    The solution that decays at infinity, k = 1/(2ε),
-
-        u = e^{kx} Σ_n (2 − δ_{n0}) (−1)^n I_n(k) K_n(kr)/K_n(k) cos nθ,   g = 0,
-
-    has u = 1 on the unit circle; on (−3, 9) × (−3, 3) without the disc its values are given on the boundary.
-
-    Parameters
-    ----------
-    eps : float
-        Diffusion parameter ε from 1/16 on: the terms of the series are e^{1/ε} times as large as its sum.
-    cells : int
-        Cells between the cylinder and the side of the square around it; see `mesh_around_disc`.
-    mesh : skfem.Mesh, optional
-        Another mesh outside of the unit circle.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For arguments out of range or of another type.
-    """
-    eps = checked_number("eps", eps, "a diffusion that the series can be summed for,", _HEMKER)
+@family
+def _hemker_cylinder(eps: float) -> tuple[Callable[..., Array], ...]:
+    """u and ∇u of `hemker_cylinder`."""
     k = 0.5 / eps
     orders = np.arange(int(2.0 * k) + _TERMS)
     signs = np.where(orders == 0, 1.0, 2.0) * (-1.0) ** orders
@@ -270,6 +307,4 @@ def hemker_cylinder(eps: float = 0.1, cells: int = 8, mesh: Any = None) -> Stati
             [k * value + along * radial - across / r * angular, across * radial + along / r * angular]
         )
 
-    domain = Domain(mesh_around_disc(cells) if mesh is None else mesh, Dirichlet(exact))
-    equation = AdvectionDiffusion((1.0, 0.0), eps)
-    return StationaryProblem(equation, domain, exact=exact, exact_gradient=gradient)
+    return exact, gradient

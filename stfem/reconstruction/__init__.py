@@ -1,5 +1,6 @@
 """Space–time reconstruction û: space first (SIAC), then time (Hermite)."""
 
+from stfem.reconstruction.defects import defect_norm
 from stfem.reconstruction.filtered_gradient import SiacFilteredGradient
 from stfem.reconstruction.final import AnyRule, reconstructor
 from stfem.reconstruction.hermite import Hermite
@@ -13,7 +14,8 @@ from stfem.reconstruction.node import (
     RowReconstruction,
 )
 from stfem.reconstruction.siac import BoundSiac, Siac
-from stfem.reconstruction.slab import ReconstructedSlab, combine, reconstructed_slabs
+from stfem.reconstruction.slab import ReconstructedSlab, Stencils, combine, reconstructed_slabs, slab_of
+from stfem.reconstruction.start import corrected_start
 from stfem.reconstruction.transfer import prolong, restrict
 from stfem.reconstruction.unstructured import Averaging, TwoStage, TwoStageMixed, VertexPatches
 
@@ -30,11 +32,14 @@ __all__ = [
     "RowReconstruction",
     "Siac",
     "SiacFilteredGradient",
+    "Stencils",
     "TwoStage",
     "TwoStageMixed",
     "VertexPatches",
     "combine",
     "filter_stencil",
+    "corrected_start",
+    "defect_norm",
     "initial_corrected",
     "initial_projection",
     "kernel_coefficients",
@@ -42,4 +47,5 @@ __all__ = [
     "reconstructed_slabs",
     "reconstructor",
     "restrict",
+    "slab_of",
 ]

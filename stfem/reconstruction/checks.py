@@ -11,8 +11,9 @@ from math import comb
 
 import numpy as np
 
+from stfem.checks import checked_instance, checked_list, checked_whole
 from stfem.meshes.periodic import neighbour
-from stfem.reconstruction.kernel import bspline_moments, filter_stencil
+from stfem.reconstruction.kernel import MAX_ORDER, bspline_moments, filter_stencil
 from stfem.reconstruction.node import NodeReconstruction
 from stfem.reconstruction.slab import ReconstructedSlab, combine
 from stfem.semidiscretization import Diffusion
@@ -40,6 +41,11 @@ def moment_defect(coefficients: Sequence[Fraction], order: int) -> Fraction:
     order
         Spline order ℓ.
     """
+    checked_whole("order", order, 1, MAX_ORDER)
+    for c in checked_list("coefficients", coefficients):
+        checked_instance("coefficients", c, (int, Fraction), "fractions")
+    if len(coefficients) % 2 == 0:
+        raise ValueError(f"coefficients: expected an odd number of them, got {len(coefficients)}")
     degree = len(coefficients) // 2
     moments = bspline_moments(order, 2 * degree)
     defects = []
@@ -71,7 +77,9 @@ def reproduction_defect(degree: int, order: int, power: int, cells: int = 24) ->
     cells
         Length N of the line, more than twice the width of the kernel.
     """
+    checked_whole("power", power, 0, 64)
     stencil = filter_stencil(degree, order, degree)
+    checked_whole("cells", cells, 2 * len(stencil.shifts), 100_000)
     points, weights = gauss(power + degree + 2)
     x = (points[:, None] + np.arange(cells)) / cells
     modes = (legendre_values(degree, points) * weights[:, None]).T @ x**power

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from inspect import signature
 from typing import cast
 
+import numpy as np
+
 from stfem.problems import UnsupportedDomainError
 from stfem.reconstruction.node import Reconstruction
 from stfem.reconstruction.siac import Siac
@@ -14,7 +16,7 @@ from stfem.semidiscretization import AnySemidiscretization, Semidiscretization
 from stfem.spaces.field import Field
 from stfem.spaces.mesh_field import MeshField
 from stfem.spaces.stencil import Array
-from stfem.timestepping import node_at
+from stfem.timestepping import Node, node_at
 
 __all__ = ["AnyRule", "reconstructor"]
 
@@ -23,7 +25,7 @@ AnyRule = Reconstruction | MeshRule
 
 
 def reconstructor(
-    semidiscretization: AnySemidiscretization, rule: AnyRule | None = None
+    semidiscretization: AnySemidiscretization, rule: AnyRule | None = None, resting: bool = False
 ) -> Callable[[float, Array], Field | MeshField]:
     """The function (t, U) ↦ û(t) of a scheme.
 
@@ -33,6 +35,8 @@ def reconstructor(
         The scheme.
     rule
         By default that of the default estimator: `Siac` on a torus, `VertexPatches` on meshes.
+    resting
+        Whether U does not change, whatever a solver has left of it; on meshes.
 
     Raises
     ------
@@ -44,9 +48,12 @@ def reconstructor(
         on_torus = cast(Reconstruction, _checked(rule, Siac(), semi)).bind(semi)
         return lambda time, values: Field(on_torus.grid, on_torus.degree, on_torus.field(values))
     on_mesh = cast(MeshRule, _checked(rule, VertexPatches(), semi)).bind(semi)
-    return lambda time, values: MeshField(
-        on_mesh.target, on_mesh.at_node(node_at(semi, time, values, 0)).state[0]
-    )
+
+    def at(time: float, values: Array) -> MeshField:
+        node = Node(time, values, np.zeros_like(values)) if resting else node_at(semi, time, values, 0)
+        return MeshField(on_mesh.target, on_mesh.at_node(node).state[0])
+
+    return at
 
 
 def _checked(rule: AnyRule | None, default: AnyRule, semi: AnySemidiscretization) -> AnyRule:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.checks import whole_number
 from stfem.reconstruction.centred import CentredStencil, remove_jumps
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
@@ -39,6 +40,7 @@ class Hermite(CentredStencil):
     per_node = 2
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "degree", whole_number("degree", self.degree))
         if self.degree < 3 or self.degree % 2 == 0:
             raise ValueError(f"degree: expected an odd number >= 3, got {self.degree}")
         if self.degree > MAX_DEGREE:

@@ -12,9 +12,13 @@ from math import comb, factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.checks import checked_whole, whole_number
 from stfem.spaces.stencil import Stencil
 
 ObjectArray = NDArray[np.object_]
+
+#: Entries of the filter are exact fractions; their size, and the seconds they take, grow with the order.
+MAX_ORDER = 20
 
 
 def bspline_moments(order: int, highest: int) -> list[Fraction]:
@@ -32,7 +36,6 @@ def bspline_moments(order: int, highest: int) -> list[Fraction]:
     return moments
 
 
-@lru_cache(maxsize=64)
 def kernel_coefficients(degree: int, order: int) -> tuple[Fraction, ...]:
     """Coefficients c_{−q} … c_q from the reproduction of polynomials up to degree 2q, exact.
 
@@ -52,8 +55,12 @@ def kernel_coefficients(degree: int, order: int) -> tuple[Fraction, ...]:
     ----------
     Cockburn, Luskin, Shu, Süli (2003), Math. Comp. 72, 577–606.
     """
-    if degree < 0 or order < 1:
-        raise ValueError(f"kernel: expected degree >= 0 and order >= 1, got {degree} and {order}")
+    checked_kernel(degree, order)
+    return _coefficients(int(degree), int(order))
+
+
+@lru_cache(maxsize=64)
+def _coefficients(degree: int, order: int) -> tuple[Fraction, ...]:
     moments = bspline_moments(order, 2 * degree)
     # Σ_γ c_γ ∫ (y + γ)^k ψ(y) dy = δ_k0; only even k and symmetric coefficients are unknown.
     rows = []
@@ -70,6 +77,14 @@ def kernel_coefficients(degree: int, order: int) -> tuple[Fraction, ...]:
     return (*reversed(half[1:]), *half)
 
 
+def checked_kernel(degree: object, order: object) -> None:
+    """Raise unless q and ℓ are those of a kernel whose exact coefficients take little time."""
+    if whole_number("degree", degree) < 0 or whole_number("order", order) < 1:
+        raise ValueError(f"kernel: expected degree >= 0 and order >= 1, got {degree} and {order}")
+    checked_whole("degree", degree, 0, MAX_ORDER)
+    checked_whole("order", order, 1, MAX_ORDER)
+
+
 def _solve(rows: list[list[Fraction]]) -> list[Fraction]:
     """Gauss–Jordan elimination of an augmented matrix in exact arithmetic."""
     size = len(rows)
@@ -84,7 +99,6 @@ def _solve(rows: list[list[Fraction]]) -> list[Fraction]:
     return [row[-1] for row in rows]
 
 
-@lru_cache(maxsize=64)
 def filter_stencil(degree: int, order: int, input_degree: int) -> Stencil:
     """Convolution with the SIAC kernel of one direction as a stencil.
 
@@ -94,6 +108,12 @@ def filter_stencil(degree: int, order: int, input_degree: int) -> Stencil:
     continuous as round-off allows, and a larger mismatch at the faces would be a residual that no norm of the
     cells sees.
     """
+    checked_kernel(degree, order)
+    return _stencil(int(degree), int(order), checked_whole("input_degree", input_degree, 0, MAX_ORDER))
+
+
+@lru_cache(maxsize=64)
+def _stencil(degree: int, order: int, input_degree: int) -> Stencil:
     pieces = 1 if order % 2 == 0 else 2
     reach = (order + 1) // 2
     width = degree + reach

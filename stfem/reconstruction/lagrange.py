@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stfem.checks import whole_number
 from stfem.reconstruction.centred import CentredStencil, remove_jumps
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
 from stfem.spaces.stencil import Array
@@ -33,6 +34,7 @@ class Lagrange(CentredStencil):
     per_node = 1
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "degree", whole_number("degree", self.degree))
         if self.degree < 1:
             raise ValueError(f"degree: expected at least 1, got {self.degree}")
 

@@ -54,6 +54,18 @@ class NodeReconstruction:
         """
         return self.reconstruct_flux(self._pair)
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Which of ``state`` and ``flux`` are known on all cells."""
+        return tuple(name for name in ("state", "flux") if name in vars(self))
+
+    def keep(self, names: Sequence[str]) -> None:
+        """Compute these on all cells."""
+        if not {*names} <= {"state", "flux"}:
+            raise ValueError(f"names: expected state and flux, got {names}")
+        for name in names:
+            getattr(self, name)
+
     def state_on(self, rows: slice) -> Array:
         """``state`` on a range of rows of cells of the scheme."""
         if "state" in vars(self) or not self.by_rows:

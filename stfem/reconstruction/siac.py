@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stfem.reconstruction.kernel import filter_stencil
+from stfem.reconstruction.kernel import MAX_ORDER, filter_stencil
 from stfem.reconstruction.multiplier import filter_norms
 from stfem.reconstruction.node import NodeReconstruction
 from stfem.reconstruction.symbol import FilterSymbol
@@ -15,9 +15,6 @@ from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.stencil import Array, Term, TermRows
 from stfem.spaces.tensor import refined
 from stfem.timestepping import Node
-
-#: Entries of the filter are exact fractions; their size, and the seconds they take, grow with the order.
-MAX_ORDER = 20
 
 
 @dataclass(frozen=True)

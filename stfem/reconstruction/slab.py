@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from itertools import chain
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -93,47 +94,79 @@ def reconstructed_slabs(
         Time of the last node, where it is known: before that the oldest node is let go while the next one is
         computed. A stream that ends earlier all the same lowers the degree on its last slabs.
     """
-    for stencil, start, stop in stencils(nodes, interpolant, final_time):
-        yield _slab(stencil, start, stop, interpolant)
+    for stencil, start, stop in Stencils(nodes, interpolant, final_time):
+        yield slab_of(stencil, start, stop, interpolant)
         del stencil, start, stop  # not held while the next node is computed
 
 
-def stencils(
-    nodes: Iterable[AnyNode], interpolant: Interpolant, final_time: float | None = None
-) -> Iterator[tuple[tuple[AnyNode, ...], AnyNode, AnyNode]]:
-    """Nodes that an interpolant takes on every slab, and the two at its ends; streams as above."""
-    window: deque[AnyNode] = deque()
-    behind = 0  # position in the window of the start of the next slab
-    stream = iter(nodes)
-    ended = False
-    while True:
-        while not ended and (len(window) < max(interpolant.nodes, behind + 2 + interpolant.look_ahead)):
-            node = next(stream, None)
+class Stencils(Generic[AnyNode]):
+    """Nodes that an interpolant takes on every slab, and the two at its ends, one slab after the other.
+
+    Parameters are those of `reconstructed_slabs`.
+
+    Attributes
+    ----------
+    window
+        The nodes that are held: those of the last slab, and what later ones have been looked at for.
+    behind
+        Place of the start of that slab among them.
+    """
+
+    def __init__(
+        self, nodes: Iterable[AnyNode], interpolant: Interpolant, final_time: float | None = None
+    ) -> None:
+        self._stream, self._interpolant, self._final_time = iter(nodes), interpolant, final_time
+        self.window: deque[AnyNode] = deque()
+        self.behind = -1  # before the first slab
+        self._ended = False
+
+    def go_on(self, window: Iterable[AnyNode], behind: int, rest: Iterable[AnyNode] = ()) -> None:
+        """Continue as if the last slab were that at a place in a window; ``rest`` are the nodes to follow."""
+        self.window, self.behind = deque(window), behind
+        self._stream = chain(rest, self._stream)
+
+    def __iter__(self) -> Iterator[tuple[tuple[AnyNode, ...], AnyNode, AnyNode]]:
+        return self
+
+    def __next__(self) -> tuple[tuple[AnyNode, ...], AnyNode, AnyNode]:
+        if self.behind + 1 < len(self.window) or self.behind < 0:
+            self.behind += 1
+        most, final = self._interpolant.nodes, self._final_time
+        if final is not None and len(self.window) == most and self.window[-1].time < final:
+            self._let_go()  # before the next one is computed
+        while not self._ended and (
+            len(self.window) < max(most, self.behind + 2 + self._interpolant.look_ahead)
+        ):
+            node = next(self._stream, None)
             if node is None:
-                ended = True
+                self._ended = True
             else:
-                window.append(node)
+                self.window.append(node)
             del node
-        if behind + 1 >= len(window):
-            return
+        if self.behind + 1 >= len(self.window):
+            raise StopIteration
         # no later stencil starts further to the left
-        while behind > interpolant.look_back and len(window) > interpolant.nodes:
-            window.popleft()
-            behind -= 1
-        yield tuple(window)[: interpolant.nodes], window[behind], window[behind + 1]
-        behind += 1
-        follows = final_time is not None and window[-1].time < final_time
-        if follows and behind > interpolant.look_back and len(window) == interpolant.nodes:
-            window.popleft()
-            behind -= 1
+        while len(self.window) > most and self._let_go():
+            pass
+        start, stop = self.window[self.behind], self.window[self.behind + 1]
+        return tuple(self.window)[:most], start, stop
+
+    def _let_go(self) -> bool:
+        """Drop the first node, if no later stencil takes it."""
+        if self.behind <= self._interpolant.look_back:
+            return False
+        self.window.popleft()
+        self.behind -= 1
+        return True
 
 
-def _slab(
+def slab_of(
     stencil: tuple[NodeReconstruction, ...],
     start: NodeReconstruction,
     stop: NodeReconstruction,
     interpolant: Hermite,
 ) -> ReconstructedSlab:
+    """The slab between two nodes of a stencil."""
     values, rates = interpolant.modes([node.time for node in stencil], start.time, stop.time)
     return ReconstructedSlab(
         Slab(start.time, stop.time, len(values) - 1), stencil, values, rates, start, stop

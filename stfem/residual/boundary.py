@@ -11,6 +11,7 @@ from stfem.problems.bounded import BoundaryPart
 from stfem.reconstruction.unstructured import BoundaryOscillation, MeshReconstruction, MeshSlab, OutflowLift
 from stfem.reconstruction.unstructured.given import boundary_values, parts_of
 from stfem.residual.natural import NaturalResidual
+from stfem.resumable import Resumable
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 
 __all__ = ["BoundaryCheck"]
@@ -21,7 +22,7 @@ _TOLERANCE = 1e-9
 _TIMES = (0.0, 0.37, 1.0)
 
 
-class BoundaryCheck:
+class BoundaryCheck(Resumable):
     """Whether û carries the given values, and what the rest of the boundary does to errors.
 
     The error must vanish where u is given: û = g there, for D = 0 only where the flow enters; what û misses
@@ -42,6 +43,8 @@ class BoundaryCheck:
         Where conditions and flow do not fit, naming the boundary; for layers beside conditions on u that are
         not `Dirichlet`, `Neumann` or `Outflow`.
     """
+
+    PAST = ("gap", "missed", "oscillation")
 
     def __init__(
         self, problem: Problem, reconstruction: MeshReconstruction, lift: OutflowLift | None = None

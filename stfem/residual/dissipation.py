@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from stfem.problems import Problem
 from stfem.residual.growth import GrowthRate
 from stfem.residual.growth_form import SHARES, GrowthDissipation, highest_frequencies
 from stfem.residual.spectral import least_beyond, least_eigenvalue, reach
+from stfem.resumable import Resumable
+from stfem.spaces.fourier import Spectrum
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
 
@@ -78,7 +81,7 @@ def definite(matrix: Array, length: float) -> bool:
     return least_eigenvalue(matrix) * (2.0 * np.pi / length) ** 2 > VANISHING
 
 
-class DissipativeGrowth:
+class DissipativeGrowth(Resumable):
     """`DissipativeRates` of slabs, where 2μ is a combination of slopes of û.
 
     c_f is at most its linear interpolation in time between the ends of a slab plus the supremum of what that
@@ -100,6 +103,8 @@ class DissipativeGrowth:
         Whether errors have mean zero, but for what is known of their mean.
     """
 
+    PAST = ("_rest", "_last")
+
     def __init__(
         self,
         growth: GrowthRate,
@@ -113,6 +118,7 @@ class DissipativeGrowth:
         self._growth, self._form, self._constant = growth, form, constant
         self._diffusion, self._final_time, self._limit = diffusion, final_time, limit
         self._mean_free = mean_free
+        # at the end of a slab: time, form, and what it leaves out of the slopes
         self._last: tuple[float, GrowthDissipation, float] | None = None
         self._rest = 0
 
@@ -214,6 +220,19 @@ class DissipativeGrowth:
         highest = highest_frequencies(0.5 * pointwise, self._final_time, least, frequency, self._limit)
         return least_beyond(highest, self._growth.grid.lengths, self._diffusion) > 0.5 * pointwise
 
-    def _form_of(self, field: Array, bounds: tuple[float, float]) -> GrowthDissipation:
+    def _form_of(
+        self, field: Array, bounds: tuple[float, float], known: Spectrum | None = None
+    ) -> GrowthDissipation:
         grid, data = self._growth.grid, (self._final_time, self._limit, self._mean_free)
-        return GrowthDissipation(grid, self._diffusion, field, bounds, *data)
+        return GrowthDissipation(grid, self._diffusion, field, bounds, *data, known)
+
+    def past(self) -> dict[str, Any]:
+        last = self._last and (self._last[0], self._last[1].bounds, self._last[1].matrix, self._last[2])
+        return {"_rest": self._rest, "_last": last}
+
+    def resume(self, past: Mapping[str, Any]) -> None:
+        last = past["_last"]
+        if last is not None:
+            time, bounds, matrix, left_out = last
+            last = time, self._form_of(np.zeros(0), bounds, matrix), left_out
+        super().resume({**past, "_last": last})

@@ -12,6 +12,7 @@ from stfem.equations import CellStates, Entropy, GrowthForm
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
 from stfem.residual.analytic import interpolation_defect_sq, unproved_quadrature
+from stfem.resumable import Resumable
 from stfem.spaces.legendre import derivative_matrix
 from stfem.spaces.stencil import Array, apply_along
 
@@ -45,7 +46,7 @@ class SlabEntropy:
     left_out: float
 
 
-class EntropyMeasure:
+class EntropyMeasure(Resumable):
     """Ranges of û and what follows from them, slab by slab.
 
     Parameters
@@ -57,6 +58,8 @@ class EntropyMeasure:
     grid, degree
         Grid and degree of û.
     """
+
+    PAST = ("_share", "_unproved")
 
     def __init__(self, problem: Problem, entropy: Entropy, grid: TensorGrid, degree: int) -> None:
         self._problem, self._entropy = problem, entropy

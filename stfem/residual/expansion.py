@@ -7,9 +7,10 @@ import numpy as np
 from stfem.data import Data, Slab
 from stfem.problems import Problem
 from stfem.residual.growth import GrowthRate, data_range
+from stfem.resumable import Resumable
 
 
-class Expansion:
+class Expansion(Resumable):
     """L ≥ ∂_xb on slabs, b = ∫_0^1 f'(û + θ(u − û)) dθ.
 
     Zero for constant velocities. With a flux of degree 2, ∂_xb = ½f''(∂_xû + ∂_xu), and P =
@@ -30,6 +31,8 @@ class Expansion:
     curvature
         |f''|.
     """
+
+    PAST = ("_steepest",)
 
     def __init__(
         self, growth: GrowthRate, steepest: float | None, slope: Data | None, curvature: float

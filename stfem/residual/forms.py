@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.resumable import Resumable
 from stfem.spaces.stencil import Array
 
 #: Part of the norm of a field that may lie in modes left to a bound, when modes are chosen;
@@ -68,7 +69,7 @@ class _Entry:
     rest: Array
 
 
-class NodeForm:
+class NodeForm(Resumable):
     """The form for fields that are smooth in time, given at nodes with their rates of change.
 
     Most modes of such a field are tiny. Only those that make up its norm are kept, always with the first;
@@ -80,6 +81,8 @@ class NodeForm:
     kept
         Numbers of the modes that `add` wants.
     """
+
+    PAST = ("kept",)
 
     def __init__(self) -> None:
         self.restart(np.zeros(1, dtype=np.intp))

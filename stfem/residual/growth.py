@@ -10,6 +10,7 @@ from stfem.data import Data, PolynomialRange, Slab, polynomial_range
 from stfem.equations import Growth, GrowthForm
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
+from stfem.resumable import Resumable
 from stfem.spaces.legendre import derivative_matrix
 from stfem.spaces.stencil import Array, apply_matrix
 
@@ -17,7 +18,7 @@ from stfem.spaces.stencil import Array, apply_matrix
 DATA_DEGREE = 8
 
 
-class GrowthRate:
+class GrowthRate(Resumable):
     """2μ of T4.1 on a slab, and the checks of the state set that belong to it.
 
     Parameters
@@ -27,6 +28,8 @@ class GrowthRate:
     grid, degree
         Grid and degree of û.
     """
+
+    PAST = ("unproved", "least", "_widening")
 
     def __init__(self, problem: Problem, grid: TensorGrid, degree: int) -> None:
         self.problem, self.grid, self.degree = problem, grid, degree

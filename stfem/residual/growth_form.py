@@ -50,6 +50,15 @@ class GrowthDissipation:
         Frequencies K at most.
     mean_free
         Whether e has mean zero.
+    known
+        `matrix`, where it is known; ``field`` is not needed then.
+
+    Attributes
+    ----------
+    bounds
+        As above.
+    matrix
+        Fourier coefficients of ½c_f on low frequencies.
     """
 
     def __init__(
@@ -61,9 +70,11 @@ class GrowthDissipation:
         final_time: float,
         limit: tuple[int, ...],
         mean_free: bool,
+        known: Spectrum | None = None,
     ) -> None:
         least = least_eigenvalue(diffusion)
         frequency = 2.0 * np.pi / np.asarray(grid.lengths)
+        self.bounds = bounds
         lower, self._upper = bounds
         self._coupling = 0.25 * (self._upper - lower)
         #: Largest |n_i| there.
@@ -74,7 +85,7 @@ class GrowthDissipation:
         self._dissipation = np.einsum("ik,ij,jk->k", k, diffusion, k)
         self._beyond = least_beyond(self.highest, grid.lengths, diffusion)
         self._rounding = ROUNDING * (max(map(abs, bounds)) + float(self._dissipation.max()))
-        self._growth = 0.5 * _convolution(field, grid, self.highest, self.numbers)
+        self.matrix = 0.5 * _convolution(field, grid, self.highest, self.numbers) if known is None else known
 
     @cached_property
     def rates(self) -> Array:
@@ -88,7 +99,7 @@ class GrowthDissipation:
             if share == 1.0:
                 low = -float(self._eigen[0][0])
             else:
-                matrix = self._growth - np.diag(share * self._dissipation)
+                matrix = self.matrix - np.diag(share * self._dissipation)
                 low = (
                     float(eigvalsh(matrix, subset_by_index=[last, last], overwrite_a=True)[0])
                     + self._rounding
@@ -100,7 +111,7 @@ class GrowthDissipation:
     @cached_property
     def _eigen(self) -> tuple[Array, Spectrum]:
         """Eigenvalues of B on low frequencies, not too large, and its eigenvectors."""
-        values, vectors = eigh(np.diag(self._dissipation) - self._growth, overwrite_a=True)
+        values, vectors = eigh(np.diag(self._dissipation) - self.matrix, overwrite_a=True)
         return np.asarray(values, np.float64) - self._rounding, np.asarray(vectors, np.complex128)
 
     def bounded_below(self, offsets: Array) -> tuple[Array, Array, Array] | None:

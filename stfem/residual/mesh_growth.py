@@ -22,6 +22,7 @@ from stfem.reconstruction.unstructured.given import boundary_values, parts_of
 from stfem.reconstruction.unstructured.oscillation import FrozenFlux
 from stfem.residual.sampling import check_autonomous
 from stfem.residual.slopes import FieldRange
+from stfem.resumable import Resumable
 
 __all__ = ["MeshGrowth"]
 
@@ -31,7 +32,7 @@ _TOLERANCE = 1e-9
 _CLEARLY = 0.02
 
 
-class MeshGrowth:
+class MeshGrowth(Resumable):
     """2μ of slabs of a scalar conservation law, and the check of the flow where u is not given.
 
     Parameters
@@ -46,6 +47,8 @@ class MeshGrowth:
     ValueError
         For other equations.
     """
+
+    PAST = ("_unproved",)
 
     def __init__(self, problem: Problem, reconstruction: MeshReconstruction) -> None:
         equation = problem.equation

@@ -19,6 +19,7 @@ from stfem.reconstruction import NodeReconstruction, RowReconstruction
 from stfem.residual.forms import KeptModes
 from stfem.residual.products import QuadraticConvection
 from stfem.residual.terms import TermBuilder, padded, subtract
+from stfem.resumable import Resumable
 from stfem.spaces.stencil import Array, refined_rows
 
 #: Values of one field held at once while a node is evaluated; a block of this size stays in the cache.
@@ -47,7 +48,7 @@ class NodeFacts:
     products_left_out: Array
 
 
-class NodeEvaluator:
+class NodeEvaluator(Resumable):
     """Evaluates residuals at nodes.
 
     Parameters
@@ -65,6 +66,8 @@ class NodeEvaluator:
     scheme_rows
         Number of cells of the scheme in the first direction.
     """
+
+    PAST = ("points",)
 
     def __init__(
         self,

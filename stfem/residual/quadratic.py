@@ -29,6 +29,7 @@ from stfem.residual.levels import residual_levels
 from stfem.residual.nodal import NodeEvaluator, NodeFacts
 from stfem.residual.norms import FLUX_FAMILY, SlabNorms
 from stfem.residual.spectral import SpectralForm, SplitSpectrum
+from stfem.resumable import Resumable
 from stfem.spaces.legendre import gauss, legendre_values
 from stfem.spaces.stencil import Array
 
@@ -43,7 +44,7 @@ COARSE = 0.2
 _LARGE = (1, 2)
 
 
-class QuadraticSplit:
+class QuadraticSplit(Resumable):
     """Slab norms from nodal residuals, for scalar equations with constant coefficients and f of degree ≤ 2.
 
     Parameters
@@ -61,6 +62,8 @@ class QuadraticSplit:
         diffusion; else None.
     """
 
+    PAST = ("_rough", "_needed", "_evaluator", "_forms")
+
     def __init__(
         self,
         evaluator: NodeEvaluator,
@@ -75,7 +78,7 @@ class QuadraticSplit:
         self._source, self._final_time = source, final_time
         self._highest: dict[int, Data] = {0: source}
         self._facts: WeakKeyDictionary[NodeReconstruction, NodeFacts] = WeakKeyDictionary()
-        self._needed: WeakKeyDictionary[NodeReconstruction, int] = WeakKeyDictionary()
+        self._needed: dict[float, int] = {}  # points that the nodes at these times asked for
         self._rough = True  # whether S was last seen to take away most of τ
         #: R_H(1), R_H(0), their difference, and D^{-1/2}Φ_0 per direction.
         self._forms = tuple(NodeForm() for _ in range(3 + self._grid.dim))
@@ -110,8 +113,11 @@ class QuadraticSplit:
         size = self._forms[0].size(node) * float(np.sqrt(self._grid.cell_measure))
         fits = facts.products_left_out[:, 0] <= PRODUCTS * size
         fits[: self._evaluator.degree + 1], fits[-1] = False, True
-        self._needed[node] = max(self._needed.get(node, 0), int(np.argmax(fits)))
-        least = max(self._needed.get(other, 0) for other in nodes)
+        own = max(self._needed.get(node.time, 0), int(np.argmax(fits)))
+        # slabs come in the order of time: nodes that this one has left behind do not return
+        known = {other.time: self._needed.get(other.time, 0) for other in nodes}
+        self._needed = known | {node.time: own}
+        least = max(self._needed.values())
         now = self._evaluator.points
         if least != now and facts.products_left_out[now, 0] > TOO_MUCH * size:
             self._evaluator.points = least

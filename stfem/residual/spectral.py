@@ -237,7 +237,7 @@ class SpectralForm:
 
     def _check_modes(self) -> None:
         """Forget what belongs to other modes than those that the form keeps now."""
-        if not np.array_equal(self._form.kept, self._kept):
+        if self._form.kept is not self._kept:  # chosen anew, be they the same numbers
             self.forget()
             self._kept = self._form.kept
 

@@ -35,6 +35,7 @@ from stfem.residual.quadratic import QuadraticSplit
 from stfem.residual.rounding import rounding
 from stfem.residual.sampling import check_autonomous
 from stfem.residual.terms import LinearTerms, TermBuilder
+from stfem.resumable import Resumable
 from stfem.semidiscretization import Semidiscretization
 from stfem.spaces.rows import row_blocks
 from stfem.spaces.stencil import Array, apply_along, refined_rows
@@ -54,7 +55,7 @@ SLOPE_TOLERANCE = 1e-3
 FEW_MODES = 4
 
 
-class ResidualSplit:
+class ResidualSplit(Resumable):
     """Measures slabs of one reconstruction of one semidiscretization.
 
     Parameters
@@ -67,6 +68,8 @@ class ResidualSplit:
         Whether residuals are split by frequency, and growth rates lowered by diffusion, where that is known.
     """
 
+    PAST = ("_unproved", "_growth_rate", "_quadratic", "_expansion", "_dissipative", "_entropy")
+
     def __init__(
         self,
         semidiscretization: Semidiscretization,
@@ -74,14 +77,12 @@ class ResidualSplit:
         spectral: bool = True,
     ) -> None:
         self.problem = semidiscretization.problem
-        self.equation = self.problem.equation
-        self.grid, self.degree = reconstruction.grid, reconstruction.degree
-        self._by_frequency = spectral and definite(self.equation.diffusion, max(self.grid.lengths))
-        self.dim, self._field = self.grid.dim, reconstruction.field
+        equation = self.equation = self.problem.equation
+        self.grid, self.degree, self.dim = reconstruction.grid, reconstruction.degree, reconstruction.grid.dim
+        self._by_frequency = spectral and definite(equation.diffusion, max(self.grid.lengths))
         self._unproved: dict[str, None] = {}
         self._known: WeakKeyDictionary[NodeReconstruction, LinearTerms] = WeakKeyDictionary()
         self._growth_rate = GrowthRate(self.problem, self.grid, self.degree)
-        equation = self.equation
         self.constant_velocity = equation.linear and all(b.constant for b in equation.velocity)
         velocity = tuple(b.constant_value() for b in equation.velocity) if self.constant_velocity else None
         reaction = equation.reaction.constant_value() if equation.reaction.constant else 0.0
@@ -121,8 +122,7 @@ class ResidualSplit:
 
         1 where that is not known cheaply; ``level`` is the error bound at the start of the slab.
         """
-        known = self._quadratic is not None and slab.stop.node.acceleration is not None
-        if self._quadratic is None or not known:
+        if self._quadratic is None or slab.stop.node.acceleration is None:
             return 1.0
         return self._quadratic.family_gain(slab, level) if self.terms.diffuses else 0.0
 
@@ -155,8 +155,8 @@ class ResidualSplit:
 
     def points_needed(self) -> int:
         """Gauss points per direction that integrate the square of a residual of degree points − 1."""
-        extra = COEFFICIENT_DEGREE if self.has_coefficients else 0
-        return max(self._flux_factor() * self.degree, self.degree + extra) + 1
+        degree = self.degree + (COEFFICIENT_DEGREE if self.has_coefficients else 0)
+        return max(self._flux_factor() * self.degree, degree) + 1
 
     def times_needed(self, time: Slab) -> int:
         extra = COEFFICIENT_DEGREE if self.coefficients_in_time() else 0

@@ -28,6 +28,7 @@ from stfem.residual.source import SourceModes
 from stfem.residual.transport import ConvectionModes, Transport, flux_degree
 from stfem.residual.variation import TotalVariation
 from stfem.residual.ways import Terms, Way, lower_root, squares
+from stfem.resumable import Resumable
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.spaces.legendre import gauss
 
@@ -36,7 +37,7 @@ __all__ = ["MeshResidual", "Way"]
 _UNIT_ROUNDOFF = 2.0**-53
 
 
-class MeshResidual:
+class MeshResidual(Resumable):
     """Norms of the split residual on slabs, every way to measure at once.
 
     On affine cells with constant b and c, or f = f(u), squares are sums of squares of modes; what the source
@@ -62,6 +63,8 @@ class MeshResidual:
     ValueError
         For equations and data that do not fit.
     """
+
+    PAST = ("missed_flux_sq", "missed_sup", "boundary", "_nonlinear")
 
     def __init__(
         self,

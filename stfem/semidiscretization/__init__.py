@@ -6,6 +6,7 @@ from stfem.semidiscretization.choice import (
 )
 from stfem.semidiscretization.dg import Semidiscretization
 from stfem.semidiscretization.diffusion import Diffusion
+from stfem.semidiscretization.solvers import checked_solver
 from stfem.semidiscretization.unstructured import (
     EquationProjection,
     Factorisation,
@@ -30,6 +31,7 @@ __all__ = [
     "SteadyState",
     "UnfinishedSolveWarning",
     "UnstructuredSemidiscretization",
+    "checked_solver",
     "semidiscretize",
     "steady_state",
 ]

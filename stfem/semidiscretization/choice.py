@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stfem.checks import checked_instance
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Problem, Torus
 from stfem.semidiscretization.dg import Semidiscretization
@@ -21,6 +22,7 @@ def semidiscretize(
     penalty: InteriorPenalty | None = None,
 ) -> AnySemidiscretization:
     """Tensor grid on a `Torus`, unstructured mesh on a `Box` or `Domain`; parameters as there."""
+    checked_instance("problem", problem, Problem, "a Problem")
     if isinstance(problem.domain, Torus):
         return Semidiscretization(problem, cells, degree, flux, penalty)
     return UnstructuredSemidiscretization(problem, cells, degree, flux, penalty)

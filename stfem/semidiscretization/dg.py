@@ -12,7 +12,7 @@ from stfem.data import Data
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.grid import TensorGrid
 from stfem.problems import Problem
-from stfem.semidiscretization.arguments import checked_degree
+from stfem.semidiscretization.arguments import check_scheme, checked_degree
 from stfem.semidiscretization.convection import StencilConvection, linear_traces
 from stfem.semidiscretization.diffusion import Diffusion
 from stfem.semidiscretization.memory import require_memory
@@ -69,6 +69,7 @@ class Semidiscretization:
         flux: ConvectiveFlux = flux_rusanov,
         penalty: InteriorPenalty | None = None,
     ) -> None:
+        chosen = check_scheme(problem, flux, penalty)
         equation = problem.equation
         self.problem, self.degree, self.flux = problem, checked_degree(degree, MAX_DEGREE), flux
         grid = problem.domain.mesh(cells)
@@ -76,7 +77,7 @@ class Semidiscretization:
             raise TypeError(f"domain: expected a Torus, got {problem.domain!r}")
         self.grid = grid
         require_memory(self.grid, equation.components, self.degree)
-        self.penalty = penalty or InteriorPenalty()
+        self.penalty = chosen
         self.diffusion = Diffusion(self.grid, self.degree, equation.diffusion, self.penalty)
         self.has_diffusion = bool(self.diffusion.terms) and any(equation.diffused)
         traces = linear_traces(equation, flux)
@@ -221,6 +222,14 @@ class Semidiscretization:
     def reaction_rate(self) -> float:
         """Bound of |c|, in 1/time."""
         return self.problem.equation.reaction.sup(0.0, self.problem.final_time, self.grid.lengths)
+
+    def samples(self, u: Array) -> tuple[Array, Array]:
+        """States ``(m, P, C)`` at P points of every cell, vertices included, and the points ``(d, P, C)``."""
+        points, dim = np.append(np.insert(gauss(self.degree + 2)[0], 0, 0.0), 1.0), self.grid.dim
+        values = values_at(u, self.degree, points, dim)
+        shape = (len(points) ** dim, int(np.prod(self.grid.cells)))
+        x = point_coordinates(self.grid, [points] * dim)
+        return values.reshape(len(values), *shape), x.reshape(dim, *shape)
 
     def convective_rate(self, u: Array) -> float:
         """Largest Σ_i λ_i / h_i over all points, in 1/time.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from decimal import Decimal
 
 from stfem.meshes.grid import TensorGrid
+from stfem.meshes.memory import physical_memory
 
 __all__ = ["physical_memory", "require_memory"]
 
@@ -14,15 +13,6 @@ __all__ = ["physical_memory", "require_memory"]
 #: and work arrays that come on top depend on the methods, so that what is refused could never run.
 LEAST_ARRAYS = 4
 _BYTES = 8
-
-
-def physical_memory() -> int:
-    """Bytes of memory that the machine has; where it does not say, as many as can be addressed."""
-    names = ("SC_PHYS_PAGES", "SC_PAGE_SIZE")
-    if not all(name in getattr(os, "sysconf_names", ()) for name in names):
-        return sys.maxsize
-    pages, size = map(os.sysconf, names)
-    return pages * size if pages > 0 and size > 0 else sys.maxsize
 
 
 def require_memory(grid: TensorGrid, components: int, degree: int) -> None:

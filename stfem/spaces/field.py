@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stfem.checks import real_array
 from stfem.meshes.grid import TensorGrid
 from stfem.spaces.legendre import legendre_values
 from stfem.spaces.stencil import Array
@@ -98,10 +99,7 @@ def checked_points(x: ArrayLike, dim: int) -> Array:
     ValueError, TypeError
         For points of another dimension, that are not finite, and for what is no real number.
     """
-    given = np.asarray(x)
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"x: expected real numbers, got an array of {given.dtype}")
-    points = given.astype(np.float64)
+    points = real_array(x, "x")
     if points.ndim == 0 or points.shape[0] != dim:
         raise ValueError(f"x: expected shape ({dim}, ...), got {points.shape}")
     if not np.isfinite(points).all():

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from stfem.checks import checked_path
 from stfem.estimators import plain
 from stfem.studies.columns import RESULTS, restored
 
@@ -47,7 +48,7 @@ class Store:
     def __init__(self, path: str | Path, problem: str) -> None:
         if path == "":
             raise ValueError("store: expected the name of a folder, got ''")
-        self.path = Path(path)
+        self.path = checked_path("store", path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:

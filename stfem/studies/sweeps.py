@@ -11,6 +11,7 @@ import numpy as np
 from tqdm import tqdm
 
 from stfem import provenance
+from stfem.checks import checked_flag
 from stfem.problems import Problem
 from stfem.studies.cases import (
     DEFAULTS,
@@ -186,6 +187,8 @@ def _study(
     raise_failures: bool,
 ) -> Study:
     _check(workers, executor)
+    checked_flag("raise_failures", raise_failures)
+    checked_flag("progress", progress)
     chosen = _axis(parameters, axis)
     cases = cases_of(source, parameters, refined)
     unbuilt = {n: case for n, case in enumerate(cases) if isinstance(case, Unbuilt)}

@@ -1,9 +1,23 @@
 """Time stepping: self-checking tableaux, explicit and implicit-explicit steppers, a stream of nodes."""
 
+from stfem.timestepping.control import StepControl, StepSizeError
+from stfem.timestepping.controlled import ControlledSteps, repeat, times_of
+from stfem.timestepping.defect import temporal_defect
 from stfem.timestepping.explicit import ExplicitRungeKutta
+from stfem.timestepping.failing import CflError, InadmissibleStateError, diagnosed, require_admissible
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
-from stfem.timestepping.integrate import Node, NonFiniteError, integrate, node_at, number_of_steps
+from stfem.timestepping.integrate import (
+    DataError,
+    Integration,
+    Node,
+    NonFiniteError,
+    integrate,
+    loaded_node,
+    node_at,
+    number_of_steps,
+    saved_nodes,
+)
 from stfem.timestepping.limits import StepLimits
 from stfem.timestepping.methods import (
     ARK324L2SA,
@@ -32,6 +46,7 @@ __all__ = [
     "SSPRK33",
     "AdditiveTableau",
     "ButcherTableau",
+    "ControlledSteps",
     "DiagonallyImplicitRungeKutta",
     "DrivenODE",
     "ExplicitRungeKutta",
@@ -40,13 +55,26 @@ __all__ = [
     "ImplicitRungeKutta",
     "ImplicitTableau",
     "InPlaceODE",
+    "Integration",
     "Node",
+    "CflError",
+    "DataError",
+    "InadmissibleStateError",
     "NonFiniteError",
+    "StepControl",
+    "diagnosed",
+    "require_admissible",
     "StepLimits",
+    "StepSizeError",
     "Stepper",
     "default_stepper",
     "integrate",
+    "loaded_node",
     "node_at",
     "number_of_steps",
     "radau_iia",
+    "repeat",
+    "saved_nodes",
+    "temporal_defect",
+    "times_of",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stfem.checks import checked_instance
 from stfem.timestepping.rows import StageRows
 from stfem.timestepping.stepper import ODE, Array, Writing
 from stfem.timestepping.tableau import ButcherTableau
@@ -24,6 +25,7 @@ class ExplicitRungeKutta:
     implicit = False
 
     def __init__(self, tableau: ButcherTableau) -> None:
+        checked_instance("tableau", tableau, ButcherTableau, "a ButcherTableau")
         if not tableau.explicit:
             raise ValueError(f"expected an explicit tableau, got {tableau}")
         self.tableau = tableau

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stfem.checks import checked_instance
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.rows import StageRows
 from stfem.timestepping.stepper import ODE, Array, Writing
@@ -29,7 +30,7 @@ class ImplicitExplicitRungeKutta:
     implicit = True
 
     def __init__(self, tableau: AdditiveTableau) -> None:
-        self.tableau = tableau
+        self.tableau = checked_instance("tableau", tableau, AdditiveTableau, "an AdditiveTableau")
         self._explicit = ExplicitRungeKutta(tableau.explicit)
         self._gamma = float(tableau.implicit.gamma)
         self._c = np.array(tableau.explicit.c, dtype=float)

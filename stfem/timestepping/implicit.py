@@ -7,7 +7,8 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from stfem.semidiscretization import LinearSolver, SolveError
+from stfem.checks import checked_instance
+from stfem.semidiscretization import LinearSolver, SolveError, checked_solver
 from stfem.timestepping.radau import ImplicitTableau
 from stfem.timestepping.stepper import ODE, Array, ImplicitODE, Jacobian, Number, Writing
 from stfem.timestepping.tableau import ButcherTableau
@@ -79,7 +80,8 @@ class ImplicitRungeKutta:
     implicit = True
 
     def __init__(self, tableau: ImplicitTableau, solver: LinearSolver | None = None) -> None:
-        self.tableau, self.solver = tableau, solver
+        self.tableau = checked_instance("tableau", tableau, ImplicitTableau, "an ImplicitTableau")
+        self.solver = None if solver is None else checked_solver(solver)
         values, vectors = np.linalg.eig(tableau.a)
         inverse = np.linalg.inv(vectors)
         # (eigenvalue, column of T, row of T^{-1}); a pair counts twice
@@ -150,9 +152,11 @@ class DiagonallyImplicitRungeKutta:
     implicit = True
 
     def __init__(self, tableau: ButcherTableau, solver: LinearSolver | None = None) -> None:
+        checked_instance("tableau", tableau, ButcherTableau, "a ButcherTableau")
         if tableau.explicit or not tableau.stiffly_accurate:
             raise ValueError(f"expected an implicit, stiffly accurate tableau, got {tableau}")
-        self.tableau, self.solver = tableau, solver
+        self.tableau = tableau
+        self.solver = None if solver is None else checked_solver(solver)
         self._a = np.array(tableau.a, dtype=float)
         self._c = np.array(tableau.c, dtype=float)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stfem.semidiscretization import AnySemidiscretization
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.implicit import DiagonallyImplicitRungeKutta, ImplicitRungeKutta
@@ -53,6 +54,20 @@ class StepLimits:
     reaction_rate: float = 0.0
     has_jacobian: bool = False
 
+    @classmethod
+    def of(cls, semidiscretization: AnySemidiscretization, values: NDArray[np.float64]) -> StepLimits:
+        """Limits of a scheme whose waves are those of a state."""
+        semi = semidiscretization
+        return cls(
+            semi.degree,
+            semi.problem.final_time,
+            semi.convective_rate(values),
+            semi.transport_spectrum,
+            (lambda: semi.diffusion.spectral_radius) if semi.has_diffusion else None,
+            semi.reaction_rate,
+            hasattr(semi, "linearise"),
+        )
+
     def default_stepper(self, dt: float | None = None) -> Stepper:
         """Explicit where diffusion does not limit the step to a quarter, else implicit–explicit.
 
@@ -89,13 +104,26 @@ class StepLimits:
         ValueError
             For a stepper without a tableau, or one that is unstable for every step.
         """
+        limit = self.stability_limit(stepper)
         if isinstance(stepper, (ImplicitRungeKutta, DiagonallyImplicitRungeKutta)):
-            crossing = 1.0 / self.convective_rate if self.convective_rate > 0.0 else np.inf
-            return min(self.final_time / IMPLICIT_STEPS, crossing)
+            limit = 1.0 / self.convective_rate if self.convective_rate > 0.0 else np.inf
+        elif isinstance(stepper, ExplicitRungeKutta) or self.diffusive_rate is None:
+            return limit
+        return min(self.final_time / IMPLICIT_STEPS, limit)
+
+    def stability_limit(self, stepper: Stepper) -> float:
+        """The same without the steps that accuracy may need: infinite where all is implicit.
+
+        Raises
+        ------
+        ValueError
+            As `stable_step`.
+        """
+        if isinstance(stepper, (ImplicitRungeKutta, DiagonallyImplicitRungeKutta)):
+            return np.inf
         convective, both = self._rates(stepper)
-        if isinstance(stepper, ExplicitRungeKutta) or self.diffusive_rate is None:
-            return 1.0 / both if both > 0.0 else np.inf
-        return min(self.final_time / IMPLICIT_STEPS, 1.0 / convective if convective > 0.0 else np.inf)
+        rate = both if isinstance(stepper, ExplicitRungeKutta) else convective
+        return 1.0 / rate if rate > 0.0 else np.inf
 
     def _rates(self, stepper: Stepper) -> tuple[float, float]:
         """1/dt at the stability limit for convection and reaction, and with explicit diffusion as well."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
+from stfem.checks import checked_array, checked_instance, whole_number
 from stfem.timestepping.tableau import check_order
 
 __all__ = ["RADAU3", "RADAU5", "ImplicitTableau", "radau_iia"]
@@ -37,8 +38,9 @@ class ImplicitTableau:
     order: int
 
     def __post_init__(self) -> None:
-        a = np.array(self.a, dtype=np.float64)
-        if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        checked_instance("name", self.name, str, "a name")
+        a = checked_array(f"{self.name}, a", self.a)
+        if a.ndim != 2 or a.shape[0] != a.shape[1] or a.size == 0:
             raise ValueError(f"{self.name}: expected a square matrix a, got shape {a.shape}")
         if abs(a[-1].sum() - 1.0) > 1e-14:
             raise ValueError(f"{self.name}: expected the last node to be 1, got {a[-1].sum()}")
@@ -71,7 +73,7 @@ def radau_iia(stages: int) -> ImplicitTableau:
     ValueError
         for a number of stages other than 1 to 5 (from there on rounding shows in the order conditions).
     """
-    if stages not in range(1, 6):
+    if whole_number("stages", stages) not in range(1, 6):
         raise ValueError(f"stages: expected 1 to 5, got {stages}")
     x = Polynomial([0.0, 1.0])
     nodes = np.sort((x ** (stages - 1) * (x - 1.0) ** stages).deriv(stages - 1).roots().real)

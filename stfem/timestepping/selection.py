@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stfem.checks import checked_flag, whole_number
 from stfem.timestepping.explicit import ExplicitRungeKutta
 from stfem.timestepping.imex import ImplicitExplicitRungeKutta
 from stfem.timestepping.methods import ARK324L2SA, ARK548L2SA, DORMAND_PRINCE5, FEHLBERG7, RK4, SSPRK22
@@ -27,9 +28,8 @@ def default_stepper(degree: int, diffusion_limits: bool) -> ExplicitRungeKutta |
     TypeError, ValueError
         the degree is not an integer, or negative.
     """
-    if isinstance(degree, bool) or not isinstance(degree, int):
-        raise TypeError(f"expected an integer degree, got {degree!r}")
-    if degree < 0:
+    checked_flag("diffusion_limits", diffusion_limits)
+    if whole_number("degree", degree) < 0:
         raise ValueError(f"expected a degree of at least 0, got {degree}")
     if diffusion_limits:
         return ImplicitExplicitRungeKutta(ARK324L2SA if degree <= 1 else ARK548L2SA)

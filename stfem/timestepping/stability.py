@@ -38,8 +38,9 @@ def evaluate(function: Rational, z: ArrayLike) -> NDArray[np.complex128]:
     """Return R(z)."""
     numerator, denominator = (np.array(p, dtype=float) for p in function)
     points = np.asarray(z, dtype=complex)
-    value = polynomial.polyval(points, numerator)
-    return np.asarray(value / polynomial.polyval(points, denominator) if denominator.size > 1 else value)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite where the powers are
+        value = polynomial.polyval(points, numerator)
+        return np.asarray(value / polynomial.polyval(points, denominator) if denominator.size > 1 else value)
 
 
 def real_extent(function: Rational) -> float:

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stfem.checks import checked_instance, checked_list, described, numeric_array, whole_number
 from stfem.timestepping import stability
 from stfem.timestepping.order_conditions import order_residuals
 
@@ -19,6 +20,8 @@ from stfem.timestepping.order_conditions import order_residuals
 TOLERANCE = Fraction(1, 10**14)
 
 _DIGITS = 50
+#: Stages of a method, and the order up to which conditions are checked, of which there are thousands beyond.
+MAX_STAGES, MAX_ORDER = 64, 10
 
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]
@@ -57,19 +60,23 @@ class ButcherTableau:
     embedded_order: int = 0
 
     def __post_init__(self) -> None:
-        stages = len(self.b)
-        if len(self.a) != stages or any(len(row) > stages for row in self.a):
+        checked_instance("name", self.name, str, "a name")
+        rows = [checked_list(f"{self.name}, a", row) for row in checked_list(f"{self.name}, a", self.a)]
+        stages = len(checked_list(f"{self.name}, b", self.b))
+        if not 0 < stages <= MAX_STAGES:
+            raise ValueError(f"{self.name}: expected 1 to {MAX_STAGES} stages, got {stages} weights")
+        if len(rows) != stages or any(len(row) > stages for row in rows):
             raise ValueError(
                 f"{self.name}: expected {stages} rows of at most {stages} coefficients (one per weight), "
-                f"got rows of lengths {[len(row) for row in self.a]}"
+                f"got rows of lengths {[len(row) for row in rows]}"
             )
-        a = tuple(_fractions(row) + (Fraction(0),) * (stages - len(row)) for row in self.a)
+        a = tuple(_fractions(row, self.name) + (Fraction(0),) * (stages - len(row)) for row in rows)
         row_sums = tuple(sum(row, Fraction(0)) for row in a)
         for field, value in {
             "a": a,
-            "b": _fractions(self.b),
-            "c": _fractions(self.c) or row_sums,
-            "embedded": _fractions(self.embedded),
+            "b": _fractions(self.b, self.name),
+            "c": _fractions(self.c, self.name) or row_sums,
+            "embedded": _fractions(self.embedded, self.name),
         }.items():
             object.__setattr__(self, field, value)
         self._check_shape()
@@ -102,8 +109,10 @@ class ButcherTableau:
         cls, name: str, a: str, b: str, order: int, embedded: str = "", embedded_order: int = 0
     ) -> ButcherTableau:
         """Read a tableau as it is printed: blanks between fractions, ``;`` between the rows of ``a``."""
-        rows = tuple(_fractions(row.split()) for row in a.split(";"))
-        weights, second = _fractions(b.split()), _fractions(embedded.split())
+        for given in (name, a, b, embedded):
+            checked_instance("from_text", given, str, "text")
+        rows = tuple(_fractions(row.split(), name) for row in a.split(";"))
+        weights, second = _fractions(b.split(), name), _fractions(embedded.split(), name)
         return cls(name, rows, weights, order, embedded=second, embedded_order=embedded_order)
 
     @property
@@ -141,7 +150,7 @@ class ButcherTableau:
 
     def stability_function(self, z: ArrayLike) -> np.ndarray[tuple[int, ...], np.dtype[np.complex128]]:
         """Return R(z): a step for u' = lambda u multiplies u by R(dt · lambda).  Same shape as ``z``."""
-        return stability.evaluate(self.stability_polynomials, z)
+        return stability.evaluate(self.stability_polynomials, numeric_array(z, "z"))
 
     @cached_property
     def real_stability(self) -> float:
@@ -176,7 +185,7 @@ class ButcherTableau:
         ValueError
             an eigenvalue is not finite.
         """
-        return stability.stable_step(self.stability_polynomials, eigenvalues)
+        return stability.stable_step(self.stability_polynomials, numeric_array(eigenvalues, "eigenvalues"))
 
     def __repr__(self) -> str:
         kind = "explicit" if self.explicit else "ESDIRK"
@@ -205,6 +214,9 @@ class AdditiveTableau:
     order: int
 
     def __post_init__(self) -> None:
+        checked_instance("name", self.name, str, "a name")
+        for part in (self.explicit, self.implicit):
+            checked_instance(self.name, part, ButcherTableau, "a ButcherTableau in both parts")
         if not self.explicit.explicit or self.implicit.explicit:
             raise ValueError(
                 f"{self.name}: expected an explicit and an implicit part, "
@@ -261,8 +273,10 @@ def check_order(name: str, matrices: Sequence[Matrix], weights: Vector, order: i
 
     Evaluated with 50 decimal digits: as good as exact for the purpose, and fast enough to run at import.
     """
-    if order < 1:
+    if whole_number(f"{name}, order", order) < 1:
         raise ValueError(f"{name}: expected order at least 1, got {order}")
+    if order > MAX_ORDER:
+        raise ValueError(f"{name}: expected order at most {MAX_ORDER}, got {described(order)}")
     with localcontext(prec=_DIGITS):
         decimals = [[[_decimal(x) for x in row] for row in matrix] for matrix in matrices]
         for tree, residual in order_residuals(decimals, [_decimal(x) for x in weights], order):
@@ -274,8 +288,12 @@ def check_order(name: str, matrices: Sequence[Matrix], weights: Vector, order: i
                 )
 
 
-def _fractions(entries: Sequence[Fraction | str]) -> Vector:
-    return tuple(Fraction(entry) for entry in entries)
+def _fractions(entries: Sequence[Fraction | str], name: str) -> Vector:
+    try:
+        plain = [e.item() if isinstance(e, np.generic) else e for e in checked_list(name, entries)]
+        return tuple(map(Fraction, plain))
+    except (ValueError, TypeError, ArithmeticError):
+        raise ValueError(f"{name}: expected fractions, got {described(entries)}") from None
 
 
 def _decimal(value: Fraction) -> Decimal:

@@ -132,7 +132,7 @@ def test_thresholds():
     ("rule", "message"),
     [
         (partial(mark_dorfler, theta=0.0), r"theta: expected a number in \(0, 1\], got 0.0"),
-        (partial(mark_dorfler, theta=1.5), "theta: expected a number between 0 and 1, got 1.5"),
+        (partial(mark_dorfler, theta=1.5), "theta: expected a number between 0 and 1, from 0 to 1, got 1.5"),
         (partial(mark_dorfler, theta=np.nan), "theta: expected .*, got nan"),
         (partial(mark_maximum, theta=-0.1), "theta: expected .*, got -0.1"),
         (partial(mark_dorfler_coarsening, theta=1.0), r"theta: expected a number in \[0, 1\), got 1.0"),

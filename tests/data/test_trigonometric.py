@@ -206,7 +206,7 @@ def test_wrong_arguments_are_named():
         sine(np.inf)
     with pytest.raises(ValueError, match="dimension 1, got 2"):
         sine(1.0) + sine((1.0, 2.0))
-    with pytest.raises(ValueError, match=r"direction: expected 0\.\.0, got 1"):
+    with pytest.raises(ValueError, match=r"direction: expected 0 to 0, got 1"):
         sine(1.0).derivative(1)
     with pytest.raises(ValueError, match="dimension 1, got 2"):
         sine(1.0).project(TensorGrid((1.0, 1.0), 2), 1, 0.0)

@@ -112,9 +112,9 @@ def test_unknown_equations_are_refused():
 
 
 def test_arguments_are_checked():
-    with pytest.raises(ValueError, match="points: expected at least 1, got 0"):
+    with pytest.raises(ValueError, match="points: expected 1 to 64, got 0"):
         PaperEstimator(points=0)
-    with pytest.raises(ValueError, match="times: expected at least 1, got 0"):
+    with pytest.raises(ValueError, match="times: expected 1 to 64, got 0"):
         PaperEstimator(times=0)
     run = stfem.solve(linear_advection_diffusion(2, 0.0, 0.1), cells=4, degree=1, history=True)
     with pytest.raises(ValueError, match="at least two time nodes"):

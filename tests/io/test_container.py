@@ -183,8 +183,8 @@ def test_newer_versions_and_other_kinds_are_refused(written, monkeypatch):
 def test_a_failed_write_leaves_the_old_file(written, monkeypatch):
     before = written.read_bytes()
 
-    def full_disk(path, **arrays):
-        path.write_bytes(b"PK\x03\x04 half of it")
+    def full_disk(stream, **arrays):
+        stream.write(b"PK\x03\x04 half of it")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(np, "savez", full_disk)

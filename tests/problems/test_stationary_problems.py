@@ -11,9 +11,12 @@ from stfem.data import cosine
 from stfem.equations import AdvectionDiffusion
 from stfem.meshes.unstructured import from_skfem
 from stfem.problems import (
+    circular_layer,
+    hemker_channel,
     hemker_cylinder,
     interior_layer,
     rotating_corner,
+    stationary_corner,
     stationary_layer,
 )
 from stfem.problems.shapes import l_shape, mesh_around_disc
@@ -63,6 +66,10 @@ def defect(problem, x, step=1e-3):
         (interior_layer(0.1, angle=1.0, reaction=0.0), inside()),
         (interior_layer(0.02, upstream=0.3), inside()),
         (stationary_layer(0.3, reaction=2.0), inside()),
+        (circular_layer(0.05), inside()),
+        (circular_layer(0.3, radius=0.4), inside()),
+        (stationary_corner(0.3), inside()),
+        (stationary_corner(0.1, reaction=2.0), inside()),
         (rotating_corner(0.2, mesh=None), in_l_shape()),
         (rotating_corner(0.0, reaction=0.0), in_l_shape()),
         (hemker_cylinder(0.2, cells=1), around_cylinder()),
@@ -89,7 +96,7 @@ def test_the_check_of_exact_solutions_can_fail():
 
 def test_layers_without_diffusion_are_limits():
     x = inside()
-    for factory in (interior_layer, stationary_layer):
+    for factory in (interior_layer, stationary_layer, stationary_corner):
         thin, none = (factory(eps).exact(x, 0.0)[0] for eps in (1e-9, 0.0))
         assert np.abs(thin - none).max() < 1e-6
 
@@ -99,6 +106,10 @@ def test_values_on_the_boundary_of_layers():
     layer = stationary_layer(1e-5).exact
     for x in (np.stack([0.0 * side, side]), np.stack([0.0 * side + 1.0, side]), np.stack([side, 0.0 * side])):
         assert np.abs(layer(x, 0.0)).max() < 1e-12
+    for u in (circular_layer(1e-5).exact, stationary_corner(1e-5).exact):
+        ends = np.array([0.0, 1.0])
+        for x in (np.stack(np.meshgrid(ends, side)), np.stack(np.meshgrid(side, ends))):
+            assert np.abs(u(x, 0.0)).max() < 1e-12
     corner = rotating_corner().exact
     for x in (np.stack([side, 0.0 * side]), np.stack([0.0 * side, -side])):
         assert np.abs(corner(x, 0.0)).max() < 1e-12
@@ -128,6 +139,31 @@ def test_mesh_around_disc():
         assert 72.0 - np.pi < area < 72.0 - np.pi + 0.5 / n**2
     with pytest.raises(ValueError, match="cells: expected a number of cells"):
         mesh_around_disc(0)
+
+
+def test_channel_with_constant_data_on_every_side():
+    for eps in (1e-2, 1e-5):
+        problem = hemker_channel(eps, cells=1)
+        names = problem.domain.mesh().facets.names
+        assert {name: len(facets) for name, facets in names.items()} == {
+            "left": 3,
+            "right": 3,
+            "bottom": 6,
+            "top": 6,
+            "cylinder": 12,
+        }
+        estimate = stfem.estimate(stfem.solve_stationary(problem, degree=1))
+        assert estimate.guaranteed
+        assert np.isfinite(estimate.bound)
+
+
+def test_circular_layer_is_one_where_it_is_said_to_be():
+    problem = circular_layer(1e-8, radius=0.3)
+    x = np.array([[0.5, 0.5, 0.5], [0.5, 0.5 + 0.3, 0.95]])
+    heights = 16.0 * x[0] * (1.0 - x[0]) * x[1] * (1.0 - x[1])
+    assert problem.exact(x, 0.0)[0] == pytest.approx(heights * [1.0, 0.5, 0.0], abs=1e-3)
+    with pytest.raises(ValueError, match="eps: expected a diffusion from 1e-12"):
+        circular_layer(0.0)
 
 
 def test_catalogues_hold_every_problem_once():

@@ -198,7 +198,7 @@ def test_default_stepper_refuses_other_degrees():
     with pytest.raises(ValueError, match="at least 0, got -1"):
         default_stepper(-1, False)
     for degree in (1.0, True, "2"):
-        with pytest.raises(TypeError, match="expected an integer degree, got"):
+        with pytest.raises(TypeError, match="degree: expected a whole number, got"):
             default_stepper(degree, False)
 
 

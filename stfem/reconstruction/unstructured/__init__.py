@@ -21,7 +21,13 @@ from stfem.reconstruction.unstructured.rules import (
     VertexPatches,
     is_mesh_rule,
 )
-from stfem.reconstruction.unstructured.slab import DiscreteSlab, MeshSlab, TimeInterpolant, mesh_slabs
+from stfem.reconstruction.unstructured.slab import (
+    DiscreteSlab,
+    MeshSlab,
+    TimeInterpolant,
+    mesh_slab_of,
+    mesh_slabs,
+)
 from stfem.reconstruction.unstructured.two_stage import BoundTwoStage, BoundTwoStageMixed
 
 __all__ = [
@@ -48,6 +54,7 @@ __all__ = [
     "VertexPatches",
     "averaging",
     "is_mesh_rule",
+    "mesh_slab_of",
     "mesh_slabs",
     "minkowski",
     "vertex_patches",

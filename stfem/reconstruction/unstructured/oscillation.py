@@ -14,6 +14,7 @@ from stfem.reconstruction.unstructured.blending import blends
 from stfem.reconstruction.unstructured.given import BoundaryValues
 from stfem.reconstruction.unstructured.lift import minkowski
 from stfem.reconstruction.unstructured.slab import MeshSlab
+from stfem.resumable import Resumable
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.continuous import ContinuousSpace
 from stfem.spaces.legendre import derivative_matrix, gauss, legendre_values
@@ -44,7 +45,7 @@ class FrozenFlux:
     zeroth: float
 
 
-class BoundaryOscillation:
+class BoundaryOscillation(Resumable):
     """A function z ∈ H¹ with z = g − û where u is given, so that u − û − z vanishes there (T5.4).
 
     On every facet δ = g − û is a polynomial (g is interpolated with some degrees to spare in space and time).
@@ -75,6 +76,8 @@ class BoundaryOscillation:
     ValueError
         In three dimensions.
     """
+
+    PAST = ("jump",)
 
     def __init__(
         self, equation: Equation, target: BrokenSpace, values: BoundaryValues, diffusion: Array

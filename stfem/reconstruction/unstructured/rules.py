@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from inspect import signature
 from typing import Protocol, runtime_checkable
 
+from stfem.checks import checked_instance, checked_number, checked_whole
 from stfem.meshes.facets import Index
 from stfem.reconstruction.unstructured.given import boundary_values
 from stfem.reconstruction.unstructured.natural import NaturalConditions
@@ -98,6 +99,12 @@ class Averaging(LocalRule):
         return averaging(space, dirichlet=dirichlet)
 
 
+def _check_stage(first: object, memory: object) -> None:
+    checked_instance("first", first, LocalRule, "a local rule such as VertexPatches()")
+    if memory is not None and checked_number("memory", memory, "κ > 0", 0.0) == 0.0:
+        raise ValueError(f"memory: expected κ > 0, got {memory}")
+
+
 @dataclass(frozen=True)
 class TwoStage:
     """Least squares along the flow, see `BoundTwoStage` (T5.1): sharp for ε ≲ h², 0 included.
@@ -120,6 +127,11 @@ class TwoStage:
     memory: float | None = None
     iterations: int | None = None
 
+    def __post_init__(self) -> None:
+        _check_stage(self.first, self.memory)
+        if self.iterations is not None:
+            checked_whole("iterations", self.iterations, 1)
+
     def bind(
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()
     ) -> BoundTwoStage:
@@ -138,6 +150,9 @@ class TwoStageMixed:
 
     first: LocalRule = field(default_factory=VertexPatches)
     memory: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_stage(self.first, self.memory)
 
     def bind(
         self, semidiscretization: UnstructuredSemidiscretization, lifted: Collection[str] = ()

@@ -10,12 +10,12 @@ import numpy as np
 
 from stfem.data import Slab
 from stfem.meshes.quadrature import Array
-from stfem.reconstruction.slab import Interpolant, stencils
+from stfem.reconstruction.slab import Interpolant, Stencils
 from stfem.reconstruction.unstructured.node import MeshNode
 from stfem.spaces.broken import BrokenSpace
 from stfem.spaces.legendre import legendre_values
 
-__all__ = ["DiscreteSlab", "MeshSlab", "TimeInterpolant", "mesh_slabs"]
+__all__ = ["DiscreteSlab", "MeshSlab", "TimeInterpolant", "mesh_slab_of", "mesh_slabs"]
 
 
 class TimeInterpolant(Interpolant, Hashable, Protocol):
@@ -109,28 +109,34 @@ def mesh_slabs(nodes: Iterable[MeshNode], interpolant: TimeInterpolant) -> Itera
     ValueError
         For an interpolant that takes rates, of fluxes without.
     """
-    for stencil, start, stop in stencils(nodes, interpolant):
-        times = [node.time for node in stencil]
-        values, rates = interpolant.modes(times, start.time, stop.time)
-        count = interpolant.per_node
+    for stencil, start, stop in Stencils(nodes, interpolant):
+        yield mesh_slab_of(stencil, start, stop, interpolant)
 
-        def modes(arrays: list[Array], matrix: Array = values, count: int = count) -> Array:
-            return np.asarray(np.tensordot(matrix, np.concatenate([array[:count] for array in arrays]), 1))
 
-        fluxes = zip(*(node.diffusive for node in stencil), strict=True)
-        convective = [node.convective for node in stencil if node.convective is not None]
-        if any(len(flux) < count for flux in (*start.diffusive, *convective)):
-            raise ValueError("interpolant: expected one of values, for nodes without rates, got one of both")
-        states = [node.state for node in stencil]
-        time = Slab(start.time, stop.time, len(values) - 1)
-        discrete = [array for node in stencil for array in (node.node.values, node.node.rate)[:count]]
-        yield MeshSlab(
-            time,
-            modes(states),
-            modes(states, rates),
-            tuple(modes(list(arrays)) for arrays in fluxes),
-            modes(convective) if convective else None,
-            start,
-            stop,
-            DiscreteSlab(time, discrete, values, rates),
-        )
+def mesh_slab_of(
+    stencil: tuple[MeshNode, ...], start: MeshNode, stop: MeshNode, interpolant: TimeInterpolant
+) -> MeshSlab:
+    """The slab between two nodes of a stencil; raises as `mesh_slabs`."""
+    values, rates = interpolant.modes([node.time for node in stencil], start.time, stop.time)
+    count = interpolant.per_node
+
+    def modes(arrays: list[Array], matrix: Array = values) -> Array:
+        return np.asarray(np.tensordot(matrix, np.concatenate([array[:count] for array in arrays]), 1))
+
+    fluxes = zip(*(node.diffusive for node in stencil), strict=True)
+    convective = [node.convective for node in stencil if node.convective is not None]
+    if any(len(flux) < count for flux in (*start.diffusive, *convective)):
+        raise ValueError("interpolant: expected one of values, for nodes without rates, got one of both")
+    states = [node.state for node in stencil]
+    time = Slab(start.time, stop.time, len(values) - 1)
+    discrete = [array for node in stencil for array in (node.node.values, node.node.rate)[:count]]
+    return MeshSlab(
+        time,
+        modes(states),
+        modes(states, rates),
+        tuple(modes(list(arrays)) for arrays in fluxes),
+        modes(convective) if convective else None,
+        start,
+        stop,
+        DiscreteSlab(time, discrete, values, rates),
+    )

@@ -25,6 +25,9 @@ _MEMORY = 5.0
 #: Layers of cells at a lifted side where u_h, which the boundary condition pulls there, is forgotten: the
 #: pull falls by (q + 1)² ε/(bh), a tenth where the layer is unresolved, from one to the next.
 _FORGOTTEN_LAYERS = 4
+#: Largest T_K λ_min(D)/h_K² of the mixed system, the ratio of what divergences and fluxes weigh in it: half
+#: of all digits. Bounds are the same from 1e6 to 1e10.
+_LARGEST_RATIO = 1e8
 #: Order of the quadrature beyond twice the degree, for sources that are no polynomials.
 _DATA_ORDER = 4
 
@@ -215,7 +218,8 @@ class BoundTwoStageMixed(_SecondStage):
 
         T‖∂_tu1 + (c + ∇·b)u1 + b·∇v − ∇·σ − g‖² + κT‖v − u1‖² + ‖D^{-1/2}(σ − D∇v)‖² ,   d̃ = σ .
 
-    The fluxes d_A and d_B(v) remain candidates. Valid where u1 is, D positive definite; any v and σ are.
+    In cells with h_K² < 1e-8 Tλ_min(D) a smaller T_K takes the place of T, for round-off. The fluxes d_A and
+    d_B(v) remain candidates. Valid where u1 is, D positive definite; any v and σ are.
 
     Cost: as `BoundTwoStage`, with about three times as many unknowns.
 
@@ -240,10 +244,14 @@ class BoundTwoStageMixed(_SecondStage):
     ) -> None:
         super().__init__(first, problem, degree, memory, lifted)
         matrices = np.moveaxis(first.diffusion, -1, 0)
-        smallest = float(np.linalg.eigvalsh(matrices).min())
-        if not smallest > 0.0:
-            raise ValueError(f"diffusion: expected positive definite, got smallest eigenvalue {smallest:g}")
+        smallest = np.linalg.eigvalsh(matrices)[:, 0]
+        if not smallest.min() > 0.0:
+            raise ValueError(
+                f"diffusion: expected positive definite, got smallest eigenvalue {smallest.min():g}"
+            )
         mesh = first.space.mesh
+        # where cells are tiny, T would leave no digits for fluxes without divergence
+        self._durations = np.minimum(problem.final_time, _LARGEST_RATIO * mesh.cell_diameters**2 / smallest)
         self._flux_space = RaviartThomasSpace(mesh, self.target.degree - 1)
         local, maps = self._flux_space.local_space, mesh.cell_map(self._points)
         scaled = maps.jacobian / maps.determinant
@@ -280,7 +288,7 @@ class BoundTwoStageMixed(_SecondStage):
     def at_node(self, node: Node) -> MeshNode:
         first = self.first.at_node(node)
         u1, source = self._source(first)
-        duration, w = self.problem.final_time, self._weights
+        duration, w = self._durations, self._weights
         along = self._along(node.time, u1)
         of_values = np.einsum("qnc,qc->nc", along, duration * w * source)
         of_values += np.einsum("qn,qc->nc", self._table, self._kappa * duration * w * u1)
@@ -297,7 +305,7 @@ class BoundTwoStageMixed(_SecondStage):
         return MeshNode(node, field[None], (*self._fluxes(first, field), flux[None]), convective)
 
     def _matrix(self, along: Array, divergences: Array) -> csr_array:
-        w, duration = self._weights, self.problem.final_time
+        w, duration = self._weights, self._durations
         outer = np.concatenate([along, -divergences], axis=1)
         blocks = duration * _gram(outer, outer * w[:, None])
         defect = np.concatenate([-self._diffused, self._fluxes_table], axis=2)

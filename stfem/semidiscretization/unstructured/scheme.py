@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from stfem.data import Data
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
+from stfem.meshes.grid import TensorGrid
 from stfem.meshes.unstructured import UnstructuredMesh
 from stfem.problems import Box, Domain, Problem
-from stfem.semidiscretization.arguments import checked_degree
+from stfem.semidiscretization.arguments import check_scheme, checked_degree
+from stfem.semidiscretization.memory import require_memory
 from stfem.semidiscretization.unstructured.boundary import FixedInTime
 from stfem.semidiscretization.unstructured.convection import LinearConvection, convection
 from stfem.semidiscretization.unstructured.diffusion import Diffusion
@@ -66,14 +68,18 @@ class UnstructuredSemidiscretization:
         flux: ConvectiveFlux = flux_rusanov,
         penalty: InteriorPenalty | None = None,
     ) -> None:
+        chosen = check_scheme(problem, flux, penalty)
         domain, equation = problem.domain, problem.equation
         if not isinstance(domain, (Box, Domain)):
             raise TypeError(f"domain: expected a Box or Domain, got {domain!r}")
         self.problem, self.degree, self.flux = problem, checked_degree(degree, MAX_DEGREE), flux
+        if isinstance(domain, Box) and cells is not None:
+            sides = [b - a for a, b in zip(domain.lower, domain.upper, strict=True)]
+            require_memory(TensorGrid(sides, cells), equation.components, self.degree)
         self.mesh: UnstructuredMesh = domain.mesh(cells)
         self.space = BrokenSpace(self.mesh, self.degree)
         self.convection = convection(self.space, equation, flux, domain.boundary)
-        self.diffusion = Diffusion(self.space, equation, penalty or InteriorPenalty(), domain.boundary)
+        self.diffusion = Diffusion(self.space, equation, chosen, domain.boundary)
         self.has_diffusion = self.diffusion.present
         self._rule = CellRule(self.space, 2 * self.degree + _EXTRA_ORDER)
         self._source = None
@@ -165,6 +171,12 @@ class UnstructuredSemidiscretization:
     def transport_spectrum(self) -> NDArray[np.complex128]:
         """Eigenvalues of the DG upwind operator at `convective_rate` 1."""
         return transport_spectrum(self.mesh.reference, self.degree)
+
+    def samples(self, u: Array) -> tuple[Array, Array]:
+        """States ``(m, P, C)`` at P points of every cell, vertices included, and the points ``(d, P, C)``."""
+        points = np.hstack([self.mesh.reference.vertices, self._rule.points])
+        values = self.space.basis.values(points) @ self.space.to_reference(u)
+        return np.asarray(values), self.mesh.points(points)
 
     def convective_rate(self, u: Array) -> float:
         """Largest rate ½ Σ_F ∫_F λ / |K| of all cells at the state u (times are sampled), in 1/time."""

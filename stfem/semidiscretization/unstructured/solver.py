@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from stfem.failures import SolverError
 from stfem.semidiscretization.unstructured.factors import factorise
 from stfem.spaces.block_sparse import BlockPattern, Number, from_vector, to_vector
 from stfem.spaces.broken import Array
@@ -27,7 +28,7 @@ _WITH_RECIPROCAL = 1e-300
 _KEPT = 4
 
 
-class SolveError(ArithmeticError):
+class SolveError(SolverError):
     """A linear or nonlinear system was not solved.
 
     Attributes
@@ -43,13 +44,13 @@ class SolveError(ArithmeticError):
     ) -> None:
         where = "" if time is None else f" in step {step}, which begins at time {time:.17g}"
         super().__init__(
-            f"{what}: expected a solution, got a relative residual of {residual:.3g}{where}; a smaller time "
-            "step, cells of a smaller aspect ratio or a smaller ratio of the coefficients may help"
+            f"{what}: expected a solution, got a relative residual of {residual:.3g}{where}",
+            time=time,
+            step=step,
+            advice="a smaller time step, cells of a smaller aspect ratio or a smaller ratio of the "
+            "coefficients may help",
         )
-        self.what, self.residual, self.time, self.step = what, residual, time, step
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.what, self.residual, self.time, self.step)
+        self.what, self.residual = what, residual
 
 
 class Solves(Protocol):

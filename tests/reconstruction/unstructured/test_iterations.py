@@ -58,5 +58,5 @@ def test_a_few_steps_are_nearly_as_sharp():
 def test_no_steps_are_refused():
     problem = transient_wave(2, 1e-4, 0.2, moved("triangles", 2).with_defaults())
     solution = stfem.solve(problem, degree=1, history=True, dt=0.1)
-    with pytest.raises(ValueError, match="iterations: expected at least 1 step, got 0"):
+    with pytest.raises(ValueError, match="iterations: expected at least 1, got 0"):
         stfem.estimate(solution, stfem.MeshEstimator((TwoStage(iterations=0),)))

@@ -1,0 +1,107 @@
+"""An estimate together with its solution, computed in one pass."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from stfem.checkpoints import Checkpoint
+from stfem.estimators import Estimate
+from stfem.failures import SolverError
+from stfem.running import Interruption, Recorder, Run, failed, until, with_steps
+from stfem.solution import Solution
+from stfem.timestepping import ControlledSteps, Node
+
+__all__ = ["Certificate", "certified", "together"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Certificate(Estimate):
+    """An estimate together with the solution it is about.
+
+    Attributes
+    ----------
+    solution
+        The numerical solution; all other attributes are those of `Estimate`.
+    """
+
+    solution: Solution
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate alone."""
+        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
+
+
+def certified(
+    run: Run, solution: Solution, estimator: Any, progress: bool, place: Checkpoint | None
+) -> Certificate:
+    """Solution and estimate in one pass, which may keep its states in a place.
+
+    Parameters
+    ----------
+    run, solution
+        What is to be computed, with U_0.
+    estimator
+        Consumes the nodes.
+    progress
+        Whether a progress bar is shown.
+    place
+        For the states of the run.
+
+    Raises
+    ------
+    SolverError, InterruptedRunError
+        With what was certified before.
+    """
+    started = time.perf_counter()
+    with Interruption() as interruption:
+        recorder = Recorder(run, progress, interruption)
+        try:
+            if place is None:
+                result = estimator.run(solution.semidiscretization, iter(recorder), solution.stepper.order)
+            else:
+                result, before = place.run(estimator, recorder)
+                started -= before
+        except SolverError as error:  # of the estimate: the residual overflows before the solution
+            recorder.failure, result, last = error, error.estimate, error.node
+        except ValueError:
+            if recorder.failure is None or recorder.count > 1:
+                raise
+            raise failed(recorder.failure, with_steps(solution, run), recorder.last) from None
+        else:
+            last = recorder.last
+    solution = with_steps(solution, run)
+    if result is not None and isinstance(run, ControlledSteps):
+        result = replace(result, facts={**result.facts, "rejected_steps": run.rejected})
+    if recorder.failure is None:
+        return _up_to(result, solution, last, recorder, started)
+    ended = until(solution, last)
+    certificate = None
+    if result is not None and ended is not None:
+        certificate = _up_to(result, ended, last, recorder, started)
+    raise failed(recorder.failure, solution, recorder.last, certificate)
+
+
+def _up_to(
+    result: Estimate, solution: Solution, last: Node, recorder: Recorder, started: float
+) -> Certificate:
+    """Estimate and solution together, up to a node, with the times that both took."""
+    solution = replace(solution, values=last.values)
+    facts = {
+        **result.facts,
+        **solution.facts,
+        "seconds_solve": recorder.seconds,
+        "seconds_estimate": time.perf_counter()
+        - started
+        - recorder.seconds
+        - result.facts.get("seconds_true_error", 0.0),
+    }
+    return together(replace(result, facts=facts), solution)
+
+
+def together(estimate: Estimate, solution: Solution) -> Certificate:
+    """A certificate of its parts."""
+    own = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
+    return Certificate(**own, solution=solution)

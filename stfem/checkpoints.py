@@ -1,0 +1,183 @@
+"""Runs that go on from a file: what they have reached is kept there from time to time."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from stfem.arguments import check_methods
+from stfem.estimators import Estimate
+from stfem.estimators.run import SlabRun
+from stfem.resumable import Grown, laid_out, resolved, taken_back
+from stfem.running import Recorder
+from stfem.solution import Solution
+from stfem.timestepping import Node, loaded_node, saved_nodes
+
+__all__ = ["EVERY", "Checkpoint"]
+
+#: Wall time between two checkpoints, in seconds.
+EVERY = 60.0
+
+
+class Checkpoint:
+    """Where the state of a run is kept, so that the same call goes on from it.
+
+    Parameters
+    ----------
+    path
+        A file; the one before it gets the ending ``.previous``.
+    every
+        Wall time between two of them, in seconds.
+    call, solution, estimator, control
+        What is computed: the name of the function, its scheme with U_0, its estimator, and what chooses its
+        steps.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a time that is no number or negative, and for the checkpoint of another run.
+    OSError
+        Where nothing can be written.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        every: float,
+        call: str,
+        solution: Solution,
+        estimator: object = None,
+        control: object = None,
+    ) -> None:
+        from stfem.io.checkpoint import CheckpointFile, identity
+
+        if estimator is not None:
+            check_methods("checkpoint", estimator, "an estimator with a method begin", "begin")
+        if isinstance(every, (bool, np.bool_)) or not isinstance(every, (int, float, np.number)):
+            raise TypeError(f"every: expected a number of seconds, got {every!r}")
+        if not every >= 0.0:
+            raise ValueError(f"every: expected a number of seconds, not below 0, got {every}")
+        self._file = CheckpointFile(path, identity(call, solution, estimator, control))
+        self._solution = solution
+        saved = self._file.load() or {}
+        self._past, self._finished = saved.get("past"), saved.get("finished")
+        self._every, self._due = every, time.monotonic() + every
+        self._latest: Mapping[str, Any] | None = None  # not written yet
+
+    def _take(self, past: Mapping[str, Any]) -> None:
+        """A state that a run may go on from; it is written when the time has come."""
+        self._latest = past
+        if time.monotonic() >= self._due:
+            self._write()
+
+    def _write(self) -> None:
+        if self._latest is not None:
+            self._file.save({"past": resolved(self._latest), "finished": None})
+        self._latest, self._due = None, time.monotonic() + self._every
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """An interrupt is passed on when the last state has been written."""
+        if isinstance(error, KeyboardInterrupt):
+            self._write()
+            if self._file.exists:
+                error.add_note(f"the same call goes on from the checkpoint {self._file.path}")
+
+    def _finish(self, content: Mapping[str, Any]) -> None:
+        """Keep a result in place of the states: the same call returns it at once.
+
+        A result that is there is not lost with the disk: where it cannot be written, that is a warning.
+        """
+        from stfem.io.checkpoint import CheckpointWarning
+
+        try:
+            self._file.save({"past": None, "finished": content})
+        except OSError as error:
+            warnings.warn(f"{error}; the run is done all the same", CheckpointWarning, stacklevel=4)
+        else:
+            self._file.forget_previous()
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Within, a state that does not fit is a ValueError that names the file."""
+        try:
+            yield
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{self._file.path}: expected the state of this run, got another ({error!r}); to begin anew, "
+                "remove it or give another checkpoint"
+            ) from error
+
+    def nodes(self, recorder: Recorder, history: bool) -> Sequence[Node]:
+        """All nodes of a run, or the last one: what an earlier session had, and what follows."""
+        nodes: list[Node] = []
+        with self._fitting():
+            found = self._finished or self._past
+            if found is not None:
+                nodes = [self._node(saved) for saved in found["nodes"]]
+                recorder.go_on(found["stream"], nodes[-1])
+                self._past = found = None  # its arrays are let go
+        if self._finished is not None:
+            return nodes
+        for node in recorder:
+            nodes = nodes if history else []
+            nodes.append(node)
+            if node.time < self._solution.time:
+                self._take({"stream": recorder.past(), "nodes": Grown(nodes, len(nodes), saved_nodes)})
+        if recorder.failure is None:
+            self._finish({"stream": resolved(recorder.past()), "nodes": saved_nodes(nodes)})
+        return nodes
+
+    def run(self, estimator: Any, recorder: Recorder) -> tuple[Estimate, float]:
+        """The estimate of a run, and the seconds that earlier sessions took."""
+        run: SlabRun = estimator.begin(
+            self._solution.semidiscretization, iter(recorder), self._solution.stepper.order
+        )
+        before, started = 0.0, time.perf_counter()
+        with self._fitting():
+            if self._past is not None:
+                run.resume(self._past["run"])
+                self._check(run.latest)
+                recorder.go_on(self._past["stream"], run.latest)
+                before, self._past = self._past["seconds"], None  # its arrays are let go
+        while run.advance():
+            # slabs at the end of a run that is broken off are not those of the whole run
+            if recorder.failure is None and run.time < self._solution.time:
+                seconds = before + time.perf_counter() - started
+                self._take({"run": run.past(), "stream": recorder.past(), "seconds": seconds})
+        return run.result(), before
+
+    @property
+    def result(self) -> tuple[Estimate, Solution] | None:
+        """Estimate and solution of a run that is done."""
+        if self._finished is None:
+            return None
+        with self._fitting():
+            values, sizes = taken_back(self._finished["values"]), self._finished["sizes"]
+            return Estimate(**self._finished["estimate"]), replace(self._solution, values=values, sizes=sizes)
+
+    def keep(self, estimate: Estimate, solution: Solution) -> None:
+        """The run is done, and the same call returns this."""
+        own = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
+        self._finish({"estimate": own, "values": laid_out(solution.values), "sizes": solution.sizes})
+
+    def _node(self, saved: Mapping[str, Any]) -> Node:
+        return self._check(loaded_node(self._solution.semidiscretization, saved))
+
+    def _check(self, node: Node) -> Node:
+        shape = self._solution.semidiscretization.shape
+        if np.shape(node.values) != shape:
+            raise ValueError(f"values: expected the shape {shape}, got {np.shape(node.values)}")
+        return node
