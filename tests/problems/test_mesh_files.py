@@ -203,4 +203,4 @@ def test_points_that_are_none_are_refused():
     mesh = meshio.Mesh(np.zeros((3, 2)), [("triangle", [[0, 1, 2]])])
     mesh.points = np.array(0.5)
     with pytest.raises(ValueError, match=r"mesh: expected points of shape \(count, dimension\), got shape"):
-        stfem.Domain(mesh, stfem.Dirichlet(0.0))
+        Domain(mesh, Dirichlet(0.0))
