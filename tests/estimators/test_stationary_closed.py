@@ -94,3 +94,11 @@ def test_given_values_determine_the_mean_whatever_the_diffusion():
         AdvectionDiffusion(1.0, 1e12), Domain(LINE, sides), exact=lambda x: 1.0 + 0.0 * x[0]
     )
     assert stfem.solve_stationary(problem, degree=1)(np.array([[0.3]])) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_mean_that_is_not_free_is_refused():
+    problem = StationaryProblem(
+        AdvectionDiffusion(1.0, 0.1), Domain(LINE, {"left": TotalFlux(-1.0), "right": Outflow()}), mean=2.0
+    )
+    with pytest.raises(ValueError, match="mean: expected none, as the equation and its conditions"):
+        stfem.solve_stationary(problem, degree=1)

@@ -82,7 +82,8 @@ def steady_state(
     Raises
     ------
     ValueError
-        For a source and boundary fluxes that do not balance where they have to, with the defect.
+        For a source and boundary fluxes that do not balance where they have to, with the defect, and for a
+        mean that is not free.
     SolveError
         For a system that is singular, or no solution after 300 iterations, with the residual.
     """
@@ -95,11 +96,16 @@ def steady_state(
     def size(f: Array) -> float:
         return float(np.sqrt((measures * f**2).sum()))
 
-    residual = rate(u)
-    if semi.problem.equation.linear:
+    residual, linear = rate(u), semi.problem.equation.linear
+    free = linear and _conservative(semi)
+    if mean != 0.0 and not free:
+        raise ValueError(
+            f"mean: expected none, as the equation and its conditions determine the solution, got {mean:g}"
+        )
+    if linear:
         matrix = semi.linearise(0.0, u).matrix
         r = to_vector(residual * measures)
-        if _conservative(semi):
+        if free:
             x = _with_mean(semi, matrix, r, solver, mean - _mean(semi, u))
         else:
             x = solver(-matrix).solve(r)
