@@ -28,14 +28,6 @@ class Stumbling:
         return result if next(self.numbers) != self.when else self.deed(result)
 
 
-@pytest.fixture(autouse=True)
-def keyboard():
-    """As in a shell: programs in the background ignore the signal."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def broken(values):
     return np.full_like(values, np.nan)
 
