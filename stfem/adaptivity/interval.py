@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from stfem.adaptivity.attempts import Attempt
-from stfem.adaptivity.forecast import refined_to
 from stfem.adaptivity.marking import Marking, checked_rule, mark_dorfler
 from stfem.adaptivity.mesh_search import MeshSearch, StoppedError
 from stfem.adaptivity.start import started_mesh
@@ -75,8 +74,8 @@ class WholeInterval:
                 continue
             factor = (_AIM * search.tol - initial) / (bound - initial) if bound > initial else 0.0
             goal = min(max(factor, 0.0), 1.0) ** 2 * float(result.indicators_sq.sum())
-            rules = self.marking, search.degree, self.rounds
-            domain = refined_to(first_trial(domain), result.indicators_sq, goal, *rules).domain
+            trial = first_trial(domain)
+            domain = search.refined(trial, result.indicators_sq, goal, self.marking, self.rounds).domain
         raise StoppedError(f"{_MOST} runs were not enough")
 
     def _tried(self, search: MeshSearch, domain: Domain, cfl: float) -> Certificate:

@@ -12,7 +12,7 @@ import numpy as np
 from stfem.adaptivity.attempts import WindowAttempt
 from stfem.adaptivity.budget import Spent
 from stfem.adaptivity.composition import overlap_of
-from stfem.adaptivity.forecast import coarsenings, following, refined_to, velocity
+from stfem.adaptivity.forecast import coarsenings, following, velocity
 from stfem.adaptivity.marking import Marking, checked_rule, mark_dorfler, mark_dorfler_coarsening
 from stfem.adaptivity.mesh_search import (
     MarchedSolution,
@@ -200,7 +200,7 @@ class _March:
             factor = spent.factor(_AIM * search.tol)
             indicators = tried.window.best.indicators_sq
             goal = min(factor, 1.0) ** 2 * float(indicators.sum())
-            trial = refined_to(trial, indicators, goal, strategy.marking, search.degree, strategy.rounds)
+            trial = search.refined(trial, indicators, goal, strategy.marking, strategy.rounds)
         raise StoppedError(f"{_REPEATS} attempts at the window from t = {self._start:.3g} on were not enough")
 
     def _tried(self, trial: Trial) -> _Window:

@@ -444,3 +444,50 @@ def test_forecast():
     assert not np.any(coarsenings(flat, 30.0, rule, 1, 1, 3))
     assert coarsenings(flat, np.inf, rule, 1, 1, 2).max() == 2
     assert mark_dorfler(flat, 0.5).size == 8
+
+
+def bump():
+    """A hat of degree four on a line with as many guarantees as there can be."""
+    boundary = dict.fromkeys(("left", "right"), Dirichlet(0.0))
+    initial = Polynomial([0, 0, 16.0, -32.0, 16.0], dim=1)
+    return Problem(AdvectionDiffusion(1.0, 1e-3), Domain(named_line(3), boundary), initial, 0.1)
+
+
+def named_line(cells):
+    ends = {"left": lambda x: x[0] < 0.5, "right": lambda x: x[0] > 0.5}
+    return line(cells).with_boundaries(ends)
+
+
+@pytest.mark.parametrize("strategy", [TimeMarching(), WholeInterval()])
+def test_initial_errors_below_rounding(strategy):
+    with pytest.raises(ToleranceError, match="initial error no longer falls") as failure:
+        stfem.certify(bump(), tol=1e-15, strategy=strategy)
+    assert failure.value.certificate is None
+    for limit in ({"max_seconds": 0.1}, {"max_dofs": 900}):
+        with pytest.raises(ToleranceError, match=next(iter(limit))) as failure:
+            stfem.certify(bump(), tol=1e-15, strategy=strategy, **limit)
+        assert failure.value.search.attempts == ()
+
+
+@pytest.mark.parametrize(
+    ("marked", "error", "match"),
+    [
+        ([10**6], ValueError, "expected cells from 0 to 2, got 1000000"),
+        ([-1], ValueError, "expected cells from 0 to 2, got -1"),
+        ([0.5], TypeError, "expected numbers of cells"),
+        ([True], TypeError, "expected numbers of cells"),
+        (None, TypeError, "expected numbers"),
+        ([], ToleranceError, "no cell is marked"),
+        ([0], ToleranceError, "size of rounding errors"),
+        ([1, 1], ToleranceError, "size of rounding errors"),
+    ],
+)
+@pytest.mark.parametrize("strategy", [TimeMarching, WholeInterval])
+def test_rules_mark_cells(strategy, marked, error, match):
+    with pytest.raises(error, match=match):
+        stfem.certify(bump(), tol=1e-3, strategy=strategy(marking=lambda _: marked))
+
+
+def test_rules_of_coarsening_mark_cells():
+    with pytest.raises(ValueError, match="expected cells from 0 to 3, got -1"):
+        coarsenings(np.ones(4), 100.0, lambda _: [-1], degree=2, dim=1, most=3)
