@@ -182,5 +182,5 @@ def _reached(windows: list[WindowAttempt]) -> str:
     last = accepted[-1]
     return (
         f"{last.bound:.3g} up to t = {last.stop:.4g} with {last.cells} cells and degree {last.degree}, after "
-        f"{len(windows)} windows, {len(windows) - len(accepted)} of them repeated,"
+        f"{len(windows)} window{'s' * (len(windows) > 1)}, {len(windows) - len(accepted)} of them repeated,"
     )

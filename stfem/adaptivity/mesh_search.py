@@ -47,27 +47,32 @@ class Strategy(Protocol):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MarchedSolution(Solution):
-    """A solution at the final time of a run whose mesh has changed: on its last mesh.
+    """A solution at the final time of a run whose mesh may have changed: on its last mesh.
 
     Attributes
     ----------
     meshes
-        Times, and the domain with the mesh from each on; ``initial`` and ``dt`` are those of the last one,
-        ``sizes`` all steps of the run.
+        Times, and the domain with the mesh from each on.
+    repeatable
+        Whether it was one run, on one mesh and with one stepper, that can be repeated. Otherwise ``initial``
+        and ``stepper`` are those of the last part, and ``sizes`` all steps.
     """
 
     meshes: tuple[tuple[float, Domain], ...] = ()
+    repeatable: bool = False
 
     def nodes(self) -> Iterator[Node]:
-        """Not known.
+        """As of any solution, of a run on one mesh.
 
         Raises
         ------
         ValueError
-            Always: a run on changing meshes cannot be repeated from what is stored.
+            For others, which cannot be repeated from what is stored; and as `Solution.nodes`.
         """
+        if self.repeatable:
+            return super().nodes()
         raise ValueError("solution: expected one on a single mesh, got one whose mesh changed during the run")
 
     def mesh_at(self, t: float) -> Domain:

@@ -214,8 +214,13 @@ def test_solution():
     difference = solution(points) - problem.exact(points, problem.final_time)[0]
     assert np.sqrt(np.mean(difference**2)) < 2.0 * result.error_dg + 0.01
     assert solution.values.shape == (1, 3, result.facts["cells"])
+
+
+def test_runs_on_changing_meshes_are_not_repeated(thin):
+    result = thin[0]
+    assert result.facts["changes"] > 0
     with pytest.raises(ValueError, match="solution: expected one on a single mesh, got one whose mesh"):
-        solution.nodes()
+        result.solution.nodes()
 
 
 def test_files_and_pictures(tmp_path):
@@ -491,3 +496,48 @@ def test_rules_mark_cells(strategy, marked, error, match):
 def test_rules_of_coarsening_mark_cells():
     with pytest.raises(ValueError, match="expected cells from 0 to 3, got -1"):
         coarsenings(np.ones(4), 100.0, lambda _: [-1], degree=2, dim=1, most=3)
+
+
+@pytest.mark.parametrize("strategy", [TimeMarching(), WholeInterval()])
+def test_solutions_are_loaded_with_the_problem_as_it_was_posed(tmp_path, strategy):
+    problem = front(1, 1e-3)
+    result = stfem.certify(problem, tol=2e-2, degree=1, unproved=True, strategy=strategy)
+    assert result.solution.problem.domain.mesh().size != problem.domain.mesh().size
+    path = result.solution.save(tmp_path / "solution.npz")
+    loaded = stfem.Solution.load(path, problem)
+    np.testing.assert_array_equal(loaded.values, result.solution.values)
+    with pytest.raises(ValueError, match="problem"):
+        stfem.Solution.load(path, replace(problem, equation=AdvectionDiffusion(1.0, 0.5)))
+
+
+def test_a_given_mesh_has_to_be_that_of_the_file(tmp_path):
+    problem = front(1, 1e-2)
+    path = stfem.solve(problem, degree=1).save(tmp_path / "solution.npz")
+    domain = problem.domain
+    with pytest.raises(ValueError, match=r"problem\.domain"):
+        stfem.Solution.load(path, replace(problem, domain=refine(domain, [0]).domain))
+
+
+def test_whole_intervals_have_one_mesh_and_a_history():
+    result = stfem.certify(front(1, 1e-2), tol=5e-2, degree=1, unproved=True, strategy=WholeInterval())
+    solution = result.solution
+    assert solution.meshes == ((0.0, solution.problem.domain),)
+    assert solution.mesh_at(0.1) is solution.problem.domain
+    facts = result.facts
+    assert (facts["dofs"], facts["dofs_mean"], facts["changes"]) == (solution.values.size,) * 2 + (0,)
+    assert facts["steps"] == solution.steps
+    assert stfem.estimate(solution).bound == pytest.approx(result.bound, rel=1e-9)
+
+
+def test_runs_in_windows_on_one_mesh_are_repeated():
+    strategy = TimeMarching(slabs=2, first_slab=0.01, follow=False, coarsening=lambda _: [])
+    result = stfem.certify(bump(), tol=5e-2, degree=2, strategy=strategy)
+    solution = result.solution
+    assert result.facts["changes"] == 0
+    assert result.facts["windows"] > 1
+    last = list(solution.nodes())[-1]
+    np.testing.assert_allclose(last.values, solution.values, rtol=0.0, atol=1e-12)
+    estimate = stfem.estimate(solution)
+    assert estimate.bound == pytest.approx(result.bound, rel=0.05)
+    assert repr(solution).startswith("MarchedSolution(cells=")
+    assert "\n" not in repr(solution)
