@@ -10,6 +10,7 @@ from stfem.adaptivity.trial import first_trial
 from stfem.estimators.mesh_errors import MeshErrors
 from stfem.meshes.quadrature import Array
 from stfem.problems import Domain
+from stfem.reconstruction.start import corrected_start
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.semidiscretization.unstructured.diffusion import cell_diffusion
 from stfem.timestepping.integrate import node_at
@@ -26,11 +27,8 @@ _ROUNDS_AT_LAST, _FALLS_AT_LAST, _ROUND_OFF = 2, 0.5, 1e-14
 
 def initial_values(search: MeshSearch, semi: UnstructuredSemidiscretization) -> Array:
     """U_0, projected, or as the options of the run have it."""
-    correction = search.options["initial_correction"]
-    if isinstance(correction, bool):
-        return semi.project(semi.problem.initial)
-    result: Array = correction.of(semi)
-    return result
+    corrected = corrected_start(semi, search.options["initial_correction"], False)
+    return semi.project(semi.problem.initial) if corrected is None else corrected
 
 
 def started_mesh(search: MeshSearch, tol: float, marking: Marking, rounds: int) -> Domain:

@@ -541,3 +541,29 @@ def test_runs_in_windows_on_one_mesh_are_repeated():
     assert estimate.bound == pytest.approx(result.bound, rel=0.05)
     assert repr(solution).startswith("MarchedSolution(cells=")
     assert "\n" not in repr(solution)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"initial_correction": 3}, TypeError, "initial_correction: expected True, False"),
+        ({"initial_correction": TwoStage()}, UnsupportedDomainError, "initial_correction: expected True"),
+        ({"stepper": 3}, TypeError, "stepper: expected a stepper"),
+        ({"degree": 1.5}, TypeError, "degree: expected a whole number, got 1.5"),
+        ({"progress": 3}, TypeError, "progress: expected True or False, got 3"),
+    ],
+)
+@pytest.mark.parametrize("strategy", [TimeMarching(), WholeInterval()])
+def test_arguments_of_a_run_beside_a_tolerance(arguments, error, match, strategy):
+    with pytest.raises(error, match=match):
+        stfem.certify(bump(), tol=1e-2, strategy=strategy, **arguments)
+
+
+def test_limits_without_a_tolerance():
+    with pytest.raises(TypeError, match="expected max_seconds only with tol: either"):
+        stfem.certify(bump(), tol=None, max_seconds=3)
+
+
+def test_one_window_is_one():
+    with pytest.raises(ToleranceError, match="after 1 window, 0 of them repeated"):
+        stfem.certify(bump(), tol=5e-2, callback=lambda attempt: attempt.accepted)
