@@ -53,9 +53,11 @@ def certified(
     Raises
     ------
     SolverError, InterruptedRunError
-        With what was certified before.
+        With what was certified before; any other exception has that too.
     """
     started = time.perf_counter()
+    result: Any = None
+    last: Node | None = None
     with Interruption() as interruption:
         recorder = Recorder(run, progress, interruption)
         try:
@@ -64,31 +66,31 @@ def certified(
             else:
                 result, before = place.run(estimator, recorder)
                 started -= before
-        except SolverError as error:  # of the estimate: the residual overflows before the solution
-            recorder.failure, result, last = error, error.estimate, error.node
-        except ValueError:
-            if recorder.failure is None or recorder.count > 1:
-                raise
-            raise failed(recorder.failure, with_steps(solution, run), recorder.last) from None
+        except Exception as error:  # noqa: BLE001  (of the estimate, or of functions that it calls)
+            if isinstance(error, SolverError):  # the residual overflows before the solution
+                result, last = error.estimate, error.node
+            if recorder.failure is None:
+                recorder.failure = error
+            elif recorder.count > 1:  # there was something to estimate
+                recorder.failure.add_note(f"the estimate up to there came to no end: {error!r}")
         else:
             last = recorder.last
     solution = with_steps(solution, run)
-    if result is not None and isinstance(run, ControlledSteps):
+    if isinstance(result, Estimate) and isinstance(run, ControlledSteps):
         result = replace(result, facts={**result.facts, "rejected_steps": run.rejected})
     if recorder.failure is None:
         return _up_to(result, solution, last, recorder, started)
-    ended = until(solution, last)
-    certificate = None
-    if result is not None and ended is not None:
+    ended, certificate = until(solution, last), None
+    if isinstance(result, Estimate) and ended is not None:
         certificate = _up_to(result, ended, last, recorder, started)
     raise failed(recorder.failure, solution, recorder.last, certificate)
 
 
 def _up_to(
-    result: Estimate, solution: Solution, last: Node, recorder: Recorder, started: float
+    result: Estimate, solution: Solution, last: Node | None, recorder: Recorder, started: float
 ) -> Certificate:
     """Estimate and solution together, up to a node, with the times that both took."""
-    solution = replace(solution, values=last.values)
+    solution = solution if last is None else replace(solution, values=last.values)
     facts = {
         **result.facts,
         **solution.facts,

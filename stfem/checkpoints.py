@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
@@ -45,7 +45,7 @@ class Checkpoint:
     TypeError, ValueError
         For a time that is no number or negative, and for the checkpoint of another run.
     OSError
-        Where nothing can be written.
+        Where nothing can be written; in the middle of a run it has what was reached.
     """
 
     def __init__(
@@ -71,12 +71,21 @@ class Checkpoint:
         self._past, self._finished = saved.get("past"), saved.get("finished")
         self._every, self._due = every, time.monotonic() + every
         self._latest: Mapping[str, Any] | None = None  # not written yet
+        self._begun = False
+        self._unwritten: OSError | None = None
 
-    def _take(self, past: Mapping[str, Any]) -> None:
-        """A state that a run may go on from; it is written when the time has come."""
-        self._latest = past
+    def _take(self, past: Mapping[str, Any], recorder: Recorder) -> None:
+        """A state that a run may go on from; it is written when the time has come.
+
+        Where that cannot be done, the run ends with what it has.
+        """
+        self._latest, self._begun = past, True
         if time.monotonic() >= self._due:
-            self._write()
+            try:
+                self._write()
+            except OSError as error:
+                self._unwritten = error
+                recorder.stop(error)
 
     def _write(self) -> None:
         if self._latest is not None:
@@ -89,11 +98,22 @@ class Checkpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """An interrupt is passed on when the last state has been written."""
-        if isinstance(error, KeyboardInterrupt):
-            self._write()
-            if self._file.exists:
-                error.add_note(f"the same call goes on from the checkpoint {self._file.path}")
+        """Whatever ends a run is passed on when the last state has been written, or could not be."""
+        if error is None or not (self._begun or isinstance(error, KeyboardInterrupt)):
+            return
+        in_vain = error is self._unwritten
+        try:
+            if not in_vain:
+                self._write()
+        except Exception as unwritten:  # noqa: BLE001  (the first error matters more)
+            from stfem.io.checkpoint import CheckpointWarning
+
+            text = f"the last state of the run is lost: {unwritten}"
+            error.add_note(text)
+            with suppress(CheckpointWarning):  # the error goes first where warnings are errors
+                warnings.warn(text, CheckpointWarning, stacklevel=4)
+        if self._file.exists:
+            error.add_note(f"the same call goes on from the checkpoint {self._file.path}")
 
     def _finish(self, content: Mapping[str, Any]) -> None:
         """Keep a result in place of the states: the same call returns it at once.
@@ -135,7 +155,8 @@ class Checkpoint:
             nodes = nodes if history else []
             nodes.append(node)
             if node.time < self._solution.time:
-                self._take({"stream": recorder.past(), "nodes": Grown(nodes, len(nodes), saved_nodes)})
+                past = {"stream": recorder.past(), "nodes": Grown(nodes, len(nodes), saved_nodes)}
+                self._take(past, recorder)
         if recorder.failure is None:
             self._finish({"stream": resolved(recorder.past()), "nodes": saved_nodes(nodes)})
         return nodes
@@ -156,7 +177,8 @@ class Checkpoint:
             # slabs at the end of a run that is broken off are not those of the whole run
             if recorder.failure is None and run.time < self._solution.time:
                 seconds = before + time.perf_counter() - started
-                self._take({"run": run.past(), "stream": recorder.past(), "seconds": seconds})
+                past = {"run": run.past(), "stream": recorder.past(), "seconds": seconds}
+                self._take(past, recorder)
         return run.result(), before
 
     @property

@@ -21,11 +21,13 @@ class SolverError(ArithmeticError):
     values
         State ``(m,)`` in that cell; None where it is not known.
     advice
-        What may help.
+        What may help; empty where nothing is known.
     solution
-        The numerical solution up to the last time that was reached; None before the first step.
+        The numerical solution up to the last node that was computed; None before the first step. Where the
+        residual turned non-finite that may be later than ``time``: nodes are computed ahead of the estimate.
     certificate
-        The `Certificate` up to the last time that was certified, from `certify`; otherwise None.
+        The `Certificate` up to the last time that was certified, from `certify`; otherwise None. It has the
+        solution that it is about, which ends there.
     estimate, node
         Where the residual turned non-finite: the estimate of what was before, and its last node.
     """

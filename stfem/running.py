@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Any
@@ -82,7 +83,7 @@ class Recorder:
     seconds
         Time that computing them took.
     failure
-        Why there are no more.
+        Why there are no more: what was raised where they are computed, functions of the user included.
     """
 
     def __init__(self, run: Run, progress: bool, interruption: Interruption) -> None:
@@ -91,7 +92,7 @@ class Recorder:
         self.last: Node | None = None
         self.count = 0
         self.seconds = 0.0
-        self.failure: SolverError | InterruptedRunError | None = None
+        self.failure: Exception | InterruptedRunError | None = None
 
     def past(self) -> dict[str, Any]:
         """What is to be known besides the last node, to go on after it."""
@@ -102,19 +103,25 @@ class Recorder:
         self._run.go_on(past["nodes"], node)
         self.last, self.count, self.seconds = node, self._run.step + 1, past["seconds"]
 
+    def stop(self, failure: Exception) -> None:
+        """There are no more nodes, for a reason of somebody else; an interrupt goes first."""
+        if not self._interruption.asked:
+            self.failure = failure
+
     def __iter__(self) -> Iterator[Node]:
         nodes = iter(self._run)
         if self._progress:  # how many steps a control will take is not known before
             total = self._run.steps + 1 if isinstance(self._run, Integration) else None
             nodes = iter(tqdm(nodes, total=total, initial=self.count, unit="node", leave=False))
         while True:
-            if self.last is not None and self._interruption.asked:
+            if self.failure is None and self.last is not None and self._interruption.asked:
                 self.failure = InterruptedRunError(self.last.time)
+            if self.failure is not None:
                 return
             started = time.perf_counter()
             try:
                 node = next(nodes, None)
-            except SolverError as error:
+            except Exception as error:  # noqa: BLE001  (whatever it is, what was before is kept)
                 self.failure = error
                 return
             finally:
@@ -127,12 +134,15 @@ class Recorder:
 
 
 def failed(
-    failure: SolverError | InterruptedRunError,
+    failure: Exception | InterruptedRunError,
     solution: Solution,
     last: Node | None,
     certificate: Any = None,
-) -> SolverError | InterruptedRunError:
+) -> Exception | InterruptedRunError:
     """What a run raises: the failure, diagnosed, with the results up to it.
+
+    Any other exception than those of the package stays the object that it is; it gets ``solution`` and
+    ``certificate``, and a note.
 
     Parameters
     ----------
@@ -150,11 +160,21 @@ def failed(
         step = solution.problem.final_time / solution.steps if solution.sizes is None else 0.0
         if solution.sizes is not None and last is not None and failure.time is not None:
             step = failure.time - last.time  # the last one that was tried
-        error = diagnosed(
-            failure, solution.semidiscretization, solution.stepper, step, solution.initial, last
+        with suppress(Exception):  # functions of the user are asked again, and may fail once more
+            error = diagnosed(
+                failure, solution.semidiscretization, solution.stepper, step, solution.initial, last
+            )
+            error.__cause__ = None if error is failure else failure
+    reached = until(solution, last)
+    if isinstance(error, (SolverError, InterruptedRunError)):
+        error.solution, error.certificate = reached, certificate
+        return error
+    vars(error).update(solution=reached, certificate=certificate)
+    if reached is not None:
+        kept = "solution" if certificate is None else "solution and certificate"
+        error.add_note(
+            f"the run had reached time {reached.time:.17g}: this exception has its {kept} up to then"
         )
-        error.__cause__ = None if error is failure else failure
-    error.solution, error.certificate = until(solution, last), certificate
     return error
 
 

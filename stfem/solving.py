@@ -126,6 +126,9 @@ def solve(
         For a first Ctrl-C, after the step the run is in; a second one interrupts at once.
     OSError
         For a checkpoint that cannot be written; one of another run is a ValueError.
+    Exception
+        Whatever a function of the user raises in the middle of a run, as it is. It gets the attributes of a
+        SolverError that have what was reached, and so does the OSError.
     """
     checked_flag("history", history)
     solution = _prepare(

@@ -1,11 +1,13 @@
 """What the tests of checkpoints share: runs that stop after some slabs, and a comparison of all bits."""
 
 import dataclasses
+import signal
 
 import numpy as np
 
 import stfem
 from stfem.estimators.run import SlabRun
+from stfem.timestepping import RK4, ExplicitRungeKutta
 
 
 def kinds(base=SlabRun):
@@ -32,6 +34,28 @@ class Stops:
             return advance(run)
 
         return counting
+
+
+class Stumbling:
+    """RK4 with a Ctrl-C, or something worse, in a step that begins at a time."""
+
+    order, implicit = 4, False
+
+    def __init__(self, time=np.inf, deed=None):
+        self.inner, self.time, self.deed = ExplicitRungeKutta(RK4), time, deed
+
+    def step(self, ode, t, u, dt, rate):
+        if t >= self.time and u.ndim > 1:  # not where it is asked what it does
+            self.deed()
+        return self.inner.step(ode, t, u, dt, rate)
+
+
+def interrupt():
+    signal.raise_signal(signal.SIGINT)
+
+
+def unsolved():
+    raise stfem.SolveError("linear system", 0.5)
 
 
 def resumed(monkeypatch, call, path, slabs):

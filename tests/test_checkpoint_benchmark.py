@@ -8,6 +8,7 @@ from pathlib import Path
 
 def test_quick(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    before = sys.modules.pop("checkpoints", None)  # what tests share has that name too
     module = importlib.import_module("checkpoints")
     try:
         monkeypatch.setattr(module.records, "RESULTS", tmp_path)
@@ -16,6 +17,8 @@ def test_quick(tmp_path, monkeypatch):
     finally:
         for name in ("checkpoints", "records"):
             sys.modules.pop(name)
+        if before is not None:
+            sys.modules["checkpoints"] = before
     rows = json.loads((tmp_path / "checkpoints_quick.json").read_text())["rows"]
     assert len(rows) == 4
     for row in rows:

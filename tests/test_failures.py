@@ -28,14 +28,6 @@ class Stumbling:
         return result if next(self.numbers) != self.when else self.deed(result)
 
 
-@pytest.fixture(autouse=True)
-def keyboard():
-    """As in a shell: programs in the background ignore the signal."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def broken(values):
     return np.full_like(values, np.nan)
 
@@ -51,6 +43,10 @@ def unsolved(values):
 
 def certify(problem=TRANSPORT, **options):
     return stfem.certify(problem, cells=16, degree=2, dt=0.01, **options)
+
+
+def solve(**options):
+    return stfem.solve(TRANSPORT, cells=16, degree=2, dt=0.01, **options)
 
 
 def undefined(values):
@@ -116,6 +112,84 @@ def test_an_interrupted_run_keeps_its_certificate():
     partial = caught.value.certificate
     assert caught.value.time == partial.solution.time
     assert partial.error <= partial.bound < 2.0 * partial.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("pump"), MemoryError(), TypeError("complex"), KeyError(3), StopIteration()],
+    ids=repr,
+)
+def test_whatever_is_raised_keeps_what_was_reached(error):
+    """The very exception of the user's function, with what there is up to the last step."""
+
+    def fails(values):
+        raise error
+
+    plain = ExplicitRungeKutta(RK4)
+    for call in (certify, solve):
+        with pytest.raises(RuntimeError if isinstance(error, StopIteration) else type(error)) as caught:
+            call(stepper=Stumbling(31, fails))
+        found = caught.value
+        assert found is error or found.__cause__ is error  # generators never pass on a StopIteration
+        assert found.solution.steps == 30
+        if call is certify:
+            partial = found.certificate
+            assert partial.solution.time == found.solution.time == partial.history["time"][-1]
+            assert partial.error <= partial.bound < 2.0 * partial.error
+            whole = certify(replace(TRANSPORT, final_time=partial.solution.time), stepper=plain)
+            assert partial.bound == pytest.approx(whole.bound, rel=1e-2)
+        else:
+            assert found.certificate is None
+        kept = "solution and certificate" if call is certify else "solution"
+        assert f"this exception has its {kept} up to then" in found.__notes__[-1]
+        assert f"had reached time {found.solution.time:.17g}" in found.__notes__[-1]
+
+
+def test_the_cause_of_a_users_error_stays():
+    def fails(values):
+        try:
+            raise KeyError("pump")
+        except KeyError as error:
+            raise RuntimeError("no pump") from error
+
+    for step in (1, 31):
+        with pytest.raises(RuntimeError, match="no pump") as caught:
+            certify(stepper=Stumbling(step, fails))
+        assert isinstance(caught.value.__cause__, KeyError)
+        assert (caught.value.certificate is None) == (step == 1)
+        assert hasattr(caught.value, "__notes__") == (step != 1)
+
+
+def test_a_source_that_raises():
+    """It is asked by the time stepping and by the estimate, which may be the first to ask."""
+
+    def source(x, t):
+        if t > 0.105:
+            raise RuntimeError("the pump is empty")
+        return 0.0 * x[0]
+
+    with pytest.raises(RuntimeError, match="the pump is empty") as caught:
+        certify(replace(TRANSPORT, source=source, exact=None))
+    assert 0.09 < caught.value.solution.time <= 0.11
+    assert 0.0 < caught.value.certificate.bound < np.inf
+    assert caught.value.certificate.solution.time == caught.value.solution.time
+
+
+def test_an_estimate_that_raises_leaves_the_solution():
+    class Failing:
+        def run(self, semidiscretization, nodes, order):
+            for _ in zip(range(20), nodes, strict=False):
+                pass
+            raise RuntimeError("no estimate")
+
+    with pytest.raises(RuntimeError, match="no estimate") as caught:
+        certify(estimator=Failing())
+    assert caught.value.solution.steps == 19
+    assert caught.value.certificate is None
+    with pytest.raises(stfem.SolveError) as caught:  # the first error is the one that tells
+        certify(estimator=Failing(), stepper=Stumbling(11, unsolved))
+    assert "the estimate up to there came to no end: RuntimeError('no estimate')" in caught.value.__notes__
+    assert caught.value.solution.steps == 10
 
 
 ENDS = {"left": lambda x: x[0] == 0.0, "right": lambda x: x[0] == 1.0}

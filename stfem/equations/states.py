@@ -94,8 +94,9 @@ class StateSet:
     def _pulled(self, outside: Array, centre: Array) -> Array:
         """Points moved towards one inside, as far as constraints ask: extremes lie where they are zero."""
         at_centre, at_points = self.constraints @ centre, self.constraints @ outside
-        drops = np.maximum(at_centre[:, None] - at_points, np.finfo(float).tiny)
-        share = np.min(np.where(at_points < 0.0, at_centre[:, None] / drops, 1.0), axis=0)
+        beyond = at_points < 0.0
+        drops = np.where(beyond, at_centre[:, None] - at_points, 1.0)
+        share = np.min(np.where(beyond, at_centre[:, None] / drops, 1.0), axis=0)
         return np.asarray(centre[:, None] + share * (outside - centre[:, None]))
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:

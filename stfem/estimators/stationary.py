@@ -29,6 +29,8 @@ __all__ = ["Coercivity", "StationaryBound", "stationary_estimate"]
 _SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 #: Exponents γτ of the weight along the flow.
 _EXPONENTS = np.linspace(0.1, 6.0, 60)
+#: Values of γs, the largest ones for a flux that is given.
+_SPREADS, _LEFT = np.array([0.1, 0.25, 0.5, 0.75, 1.0]), 0.95
 #: Size, relative to that of a box, of what counts as one.
 _BOX = 1e-10
 
@@ -48,12 +50,15 @@ class Coercivity:
         estimate does not apply.
     spread
         bᵀDb/|b|⁴, time.
+    free
+        Whether a flux is given somewhere instead of u.
     """
 
     reaction: float
     decay: float
     transit: float
     spread: float
+    free: bool = False
 
 
 class StationaryBound(NamedTuple):
@@ -73,7 +78,7 @@ def l2_bound(a: float, p: float, coercivity: Coercivity) -> StationaryBound:
         ‖e‖ ≤ ( a + √(a² + κp²/θ) ) / (2κ) .
 
     Testing with ωe, ω = exp(−γ(b·x/|b|² − min)), b and D constant, gives the same in the norm with weight ω
-    and θ = 1 (T5.6), for
+    and θ = 1 (T5.6), or θ = 1 − γs where a flux is given, as that is what is left of σ there, for
 
         κ = c_0 + ½γ − ½γ²s,   a + γ√s p instead of a,   s = bᵀDb/|b|⁴,   ‖e‖ ≤ e^{γτ/2}‖e‖_ω :
 
@@ -84,9 +89,11 @@ def l2_bound(a: float, p: float, coercivity: Coercivity) -> StationaryBound:
     factor, first = np.ones_like(kappa), np.full_like(kappa, a)
     if c.transit > 0.0:
         gamma = _EXPONENTS / c.transit
-        gamma = gamma[gamma * c.spread <= 1.0]
+        if gamma[0] * c.spread > _SPREADS[0]:  # strong diffusion allows small weights only
+            gamma = _SPREADS / c.spread
+        gamma = gamma[gamma * c.spread <= _LEFT] if c.free else gamma[gamma * c.spread <= 1.0]
         kappa = np.concatenate([kappa, c.reaction + 0.5 * gamma - 0.5 * gamma**2 * c.spread])
-        theta = np.concatenate([theta, np.ones_like(gamma)])
+        theta = np.concatenate([theta, 1.0 - gamma * c.spread if c.free else np.ones_like(gamma)])
         factor = np.concatenate([factor, np.exp(0.5 * gamma * c.transit)])
         first = np.concatenate([first, a + gamma * np.sqrt(c.spread) * p])
     usable = kappa > 0.0
@@ -279,23 +286,25 @@ def coercivity(residual: MeshResidual, growth: float) -> Coercivity:
     velocity = np.array([b.constant_value() for b in equation.velocity])
     speed_sq, matrix = float(velocity @ velocity), equation.diffusion
     number = np.allclose(matrix, matrix[0, 0] * np.eye(len(matrix)), rtol=1e-14, atol=0.0)
-    # on a free boundary (b − γDb/|b|²)·n must not be negative; across a seam the weight would jump
-    if speed_sq == 0.0 or np.any(mesh.facets.shift) or not (residual.boundary.all_given or number):
+    # where a flux is given σ must keep its sign beside the weight; across a seam the weight would jump
+    free = not residual.boundary.all_given
+    allowed = not free or (number and residual.boundary.natural.weighted)
+    if speed_sq == 0.0 or np.any(mesh.facets.shift) or not allowed:
         return Coercivity(reaction, decay, 0.0, 0.0)
     along = velocity @ mesh.vertices
     transit = float(np.ptp(along)) / speed_sq * (1.0 + 1e-12)
-    return Coercivity(reaction, decay, transit, float(velocity @ matrix @ velocity) / speed_sq**2)
+    return Coercivity(reaction, decay, transit, float(velocity @ matrix @ velocity) / speed_sq**2, free)
 
 
 def _undetermined(residual: MeshResidual) -> bool:
-    """Whether constants solve the homogeneous problem: nothing reacts, and no values are given anywhere."""
-    problem, mesh = residual.problem, residual.reconstruction.target.mesh
-    equation = problem.equation
-    free = not any(
-        part.condition.trace or not part.condition.transfer(equation.dim, part.name).is_zero
-        for part in parts_of(problem, mesh)
-    )
-    return free and equation.reaction.is_zero and not equation.velocity_divergence
+    """Whether constants solve the homogeneous problem and its adjoint: nothing reacts, nothing passes.
+
+    Only then ‖D^{1/2}∇e‖² is all that testing with the error leaves, and its mean is free.
+    """
+    problem, equation = residual.problem, residual.problem.equation
+    given = any(part.condition.trace for part in parts_of(problem, residual.reconstruction.target.mesh))
+    steady = equation.reaction.is_zero and not equation.velocity_divergence
+    return steady and not given and residual.boundary.natural.closed
 
 
 def _mean_free_rate(residual: MeshResidual) -> float:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
+import secrets
 import warnings
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +27,8 @@ __all__ = ["CheckpointFile", "CheckpointWarning", "identity"]
 #: Raised by one whenever older checkpoints could not be resumed.
 CHECKPOINT_VERSION = 1
 _KIND = "checkpoint"
+#: Numbers of processes are those of one machine; folders may be seen by many.
+_MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 class CheckpointWarning(UserWarning):
@@ -33,6 +40,7 @@ class CheckpointFile:
 
     A file is written under another name in the same folder, and takes its place when the disk has it; the one
     before stays as ``….previous``. So whenever the process or the machine stops, one of them is whole.
+    Other names are used once: of several runs at one path each writes whole files, and the last one stays.
 
     Parameters
     ----------
@@ -52,17 +60,17 @@ class CheckpointFile:
             raise TypeError(f"checkpoint: expected a path, got {path!r}")
         self.path = Path(os.path.realpath(path))  # a link stays one
         self.previous = self.path.with_name(f"{self.path.name}.previous")
-        self._unfinished = self.path.with_name(f".{self.path.name}.unfinished")
         self._expected, self._rotates = dict(expected), True
         if self.path.is_dir():
             raise IsADirectoryError(f"checkpoint: expected the name of a file, got the folder {path}")
         try:  # in vain now is better than after an hour
-            self._unfinished.touch()
-            self._unfinished.unlink()
+            with self._written() as unfinished:
+                unfinished.touch()
         except OSError as error:
             raise type(error)(
                 error.errno, f"checkpoint: expected a place to write to, got {error.strerror}", str(path)
             ) from None
+        self._tidy()
 
     @property
     def exists(self) -> bool:
@@ -79,10 +87,10 @@ class CheckpointFile:
         ValueError
             For files of another run, naming what differs; for newer ones; for damaged ones.
         """
-        if not self.path.exists():  # perhaps killed when the one before had just been moved
-            return self._read(self.previous) if self.previous.exists() else None
         try:
             return self._read(self.path)
+        except FileNotFoundError:  # perhaps killed when the one before had just been moved
+            return self._read(self.previous) if self.previous.exists() else None
         except container.UnreadableFileError as error:
             if not self.previous.exists():
                 raise ValueError(f"{error}; to begin anew, remove it or give another checkpoint") from error
@@ -105,28 +113,47 @@ class CheckpointFile:
         """
         whole = {"version": CHECKPOINT_VERSION, "run": self._expected, **content}
         try:
-            with self._unfinished.open("wb") as stream:
-                container.dump(stream, _KIND, whole)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if self._rotates and self.path.exists():
-                self.path.replace(self.previous)
-            self._unfinished.replace(self.path)
+            with self._written() as unfinished:
+                with unfinished.open("wb") as stream:
+                    container.dump(stream, _KIND, whole)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                if self._rotates:
+                    with suppress(FileNotFoundError):  # there is none, or another run has just moved it
+                        self.path.replace(self.previous)
+                unfinished.replace(self.path)
             self._rotates = True
             _synchronise(self.path.parent)
         except OSError as error:
             reason = error.strerror or str(error)
+            before = "the one before is as it was" if self.exists else "and there is none from before"
             raise OSError(
-                error.errno,
-                f"checkpoint not written ({reason}), the one before is as it was",
-                str(self.path),
+                error.errno, f"checkpoint not written ({reason}), {before}", str(self.path)
             ) from error
-        finally:
-            self._unfinished.unlink(missing_ok=True)
 
     def forget_previous(self) -> None:
         """Remove the generation before."""
         self.previous.unlink(missing_ok=True)
+
+    @contextmanager
+    def _written(self) -> Iterator[Path]:
+        """A name that no other run and thread has, nor gets; nothing is left there."""
+        owner = f"{_MACHINE}-{os.getpid()}-{secrets.token_hex(4)}"
+        unfinished = self.path.with_name(f".{self.path.name}.{owner}.unfinished")
+        try:
+            yield unfinished
+        finally:
+            with suppress(OSError):  # the folder may be gone
+                unfinished.unlink(missing_ok=True)
+
+    def _tidy(self) -> None:
+        """Remove what processes of this machine have left that were killed as they wrote."""
+        pattern = re.compile(rf"\.{re.escape(self.path.name)}\.{_MACHINE}-(\d+)-[0-9a-f]{{8}}\.unfinished")
+        with suppress(OSError):  # of use, not needed
+            for entry in os.listdir(self.path.parent):
+                found = pattern.fullmatch(entry)
+                if found and not _runs(int(found[1])):
+                    self.path.with_name(entry).unlink(missing_ok=True)
 
     def _read(self, path: Path) -> dict[str, Any]:
         content = container.read(path, _KIND)
@@ -144,6 +171,19 @@ class CheckpointFile:
                     "the file to begin anew"
                 )
         return content
+
+
+def _runs(process: int) -> bool:
+    """Whether there is a process of that number; where that cannot be asked, there may be."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)  # no signal is sent
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is somebody else's
+        return True
+    return True
 
 
 def _synchronise(folder: Path) -> None:

@@ -41,7 +41,10 @@ def load_mesh(given: Any) -> Any:
     if dim == 0 or len(shapes) != 1:
         found = " and ".join(f"{sizes[shape]} {shape}" for shape in sorted(shapes)) or "none"
         raise ValueError(f"mesh: expected cells of one shape, got {found}")
-    outside = np.asarray(mesh.points, dtype=np.float64)[:, dim:]
+    points = np.asarray(mesh.points, dtype=np.float64)
+    if points.ndim != 2 or not points.size:
+        raise ValueError(f"mesh: expected points of shape (count, dimension), got shape {points.shape}")
+    outside = points[:, dim:]
     extent = np.ptp(mesh.points, axis=0).max(initial=0.0)
     if np.any(np.ptp(outside, axis=0) > _FLAT * extent):
         raise ValueError(

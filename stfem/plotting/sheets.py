@@ -13,7 +13,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.tri import Triangulation
 from numpy.typing import NDArray
 
-from stfem.checks import checked_list, checked_number, whole_number
+from stfem.checks import checked_list, checked_number, described, whole_number
 from stfem.meshes.grid import TensorGrid
 from stfem.meshes.reference import ReferenceCell
 from stfem.plotting.style import COLOUR_MAP
@@ -206,9 +206,9 @@ def check_slices(
         raise ValueError("slices: expected at least one, got none")
     chosen: list[Slice | None] = []
     for cut in cuts:
-        pair = checked_list("slices", cut)
+        pair = list(cut) if isinstance(cut, (tuple, list)) else []
         if len(pair) != 2:
-            raise ValueError(f"slices: expected pairs (direction, position), got {cut!r}")
+            raise ValueError(f"slices: expected pairs (direction, position), got {described(cut)}")
         direction, position = whole_number("slices", pair[0]), checked_number("slices", pair[1])
         if dim == 1 or direction not in range(dim):
             wanted = f"a direction in 0 … {dim - 1}" if dim > 1 else "None in one dimension"

@@ -110,6 +110,17 @@ class NaturalResidual:
             )
 
     @property
+    def closed(self) -> bool:
+        """Whether no flow passes where a flux is given, and none depends on u: σ = 0, at the time 0."""
+        return all(part.transfer.is_zero and not np.any(part.along(0.0)) for part in self.parts)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether σ keeps its sign beside a weight that falls along the flow (T5.6), at the time 0."""
+        transfers = [part.transfer_at(0.0) for part in self.parts if not part.condition.total]
+        return self.growth == 0.0 and all(bool(np.all(values >= 0.0)) for values in transfers)
+
+    @property
     def nonnegative_l1(self) -> bool:
         """Whether no error in L¹ grows at the boundary (T5.15)."""
         least = self._conditions.extremes(NaturalPart.weight_l1)

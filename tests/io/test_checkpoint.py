@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -13,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoints import Stops, assert_same, compare
+from checkpoints import Stops, Stumbling, assert_same, compare, interrupt, unsolved
 
 import stfem
 from stfem.io import CheckpointWarning, checkpoint, container
 from stfem.problems import linear_advection_diffusion, transient_wave
-from stfem.timestepping import RK4, SSPRK33, ExplicitRungeKutta, StepControl
+from stfem.timestepping import SSPRK33, ExplicitRungeKutta, StepControl
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = linear_advection_diffusion(dim=1, eps=1e-3, final_time=0.3)
@@ -56,28 +55,6 @@ def test_interrupt_says_how_to_go_on(tmp_path, monkeypatch, whole):
     assert any("goes on from the checkpoint" in note and str(path) in note for note in error.__notes__)
     assert checkpoint.CheckpointFile(path, {}).load()["past"]["run"]["time"] == whole.history["time"][2]
     assert_same(certify(checkpoint=path), whole)
-
-
-class Stumbling:
-    """RK4 with a Ctrl-C, or something worse, in a step that begins at a time."""
-
-    order, implicit = 4, False
-
-    def __init__(self, time=np.inf, deed=None):
-        self.inner, self.time, self.deed = ExplicitRungeKutta(RK4), time, deed
-
-    def step(self, ode, t, u, dt, rate):
-        if t >= self.time and u.ndim > 1:  # not where it is asked what it does
-            self.deed()
-        return self.inner.step(ode, t, u, dt, rate)
-
-
-def interrupt():
-    signal.raise_signal(signal.SIGINT)
-
-
-def unsolved():
-    raise stfem.SolveError("linear system", 0.5)
 
 
 def test_ctrl_c(tmp_path):

@@ -191,7 +191,7 @@ def test_fine_grids_get_fewer_points():
     [
         ([(2, 0.5)], r"slices: expected a direction in 0 … 1, got 2"),
         ([(0, 1.5)], r"slices: expected a position in \[0, 1\] in direction 0, got 1.5"),
-        ([(0, np.nan)], r"slices: expected a position in .*, got nan"),
+        ([(0, np.nan)], r"slices: expected a number from .*, got nan"),
         ([], "slices: expected at least one, got none"),
         ((0, 0.5), r"slices: expected pairs \(direction, position\), got 0"),
     ],

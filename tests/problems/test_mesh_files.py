@@ -197,3 +197,10 @@ def test_sides_that_cannot_be_glued():
     for wrong in (("x",), (0.5,), (True,), (0, "a")):
         with pytest.raises(TypeError, match="periodic: expected directions or pairs of names, got"):
             domain(vertices, cells, periodic=wrong)
+
+
+def test_points_that_are_none_are_refused():
+    mesh = meshio.Mesh(np.zeros((3, 2)), [("triangle", [[0, 1, 2]])])
+    mesh.points = np.array(0.5)
+    with pytest.raises(ValueError, match=r"mesh: expected points of shape \(count, dimension\), got shape"):
+        Domain(mesh, Dirichlet(0.0))

@@ -184,8 +184,8 @@ def test_notch_of_the_l_shape():
 
 
 def test_attributes_and_the_problem_in_time():
-    problem = stfem.StationaryProblem(EQUATION, BOX, lambda x: x[0], exact=lambda x: 0.0 * x[0], mean=2)
-    assert problem.mean == 2.0
+    problem = stfem.StationaryProblem(EQUATION, BOX, lambda x: x[0], exact=lambda x: 0.0 * x[0])
+    assert problem.mean == 0.0
     assert not problem.source[0].time_dependent
     x = inside(5)
     assert np.array_equal(problem.source[0](x, 3.0), x[0])

@@ -71,9 +71,9 @@ def test_points_of_another_dimension():
 @pytest.mark.parametrize(
     ("x", "error", "message"),
     [
-        ("a", TypeError, "x: expected real numbers, got an array of <U1"),
-        ([[0.3 + 1j]], TypeError, "x: expected real numbers, got an array of complex128"),
-        (None, TypeError, "x: expected real numbers, got an array of object"),
+        ("a", TypeError, "x: expected real numbers, got dtype <U1"),
+        ([[0.3 + 1j]], TypeError, "x: expected real numbers, got dtype complex128"),
+        (None, TypeError, "x: expected real numbers, got dtype object"),
         ([[0.1, np.nan]], ValueError, "x: expected finite numbers, got nan"),
         ([[0.1, -np.inf]], ValueError, "x: expected finite numbers, got -inf"),
         (0.3, ValueError, r"x: expected shape \(1, \.\.\.\), got \(\)"),

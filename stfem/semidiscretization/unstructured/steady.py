@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stfem.problems.bounded import Box, Domain, boundary_parts
 from stfem.semidiscretization.unstructured.scheme import UnstructuredSemidiscretization
 from stfem.semidiscretization.unstructured.solver import (
     Factorisation,
@@ -28,8 +29,9 @@ _ITERATIONS = 300
 _FIRST, _GROWTH, _SHRINK = 10.0, 1.5, 0.3
 #: Growth of the residual from which on a step is rejected, and the smallest pseudo-time step in those units.
 _REJECTED, _SMALLEST = 4.0, 1e-8
-#: Entries, relative to the largest, and integrals, relative to that of the moduli, that count as zero.
-_ZERO, _BALANCED = 1e-11, 1e-6
+#: Normal velocities, relative to the largest velocity, and integrals, relative to that of the moduli, that
+#: count as zero.
+_ALONG, _BALANCED = 1e-12, 1e-6
 _FINE_ORDER = 16
 
 
@@ -80,7 +82,8 @@ def steady_state(
     Raises
     ------
     ValueError
-        For a source and boundary fluxes that do not balance where they have to, with the defect.
+        For a source and boundary fluxes that do not balance where they have to, with the defect, and for a
+        mean that is not free.
     SolveError
         For a system that is singular, or no solution after 300 iterations, with the residual.
     """
@@ -93,11 +96,16 @@ def steady_state(
     def size(f: Array) -> float:
         return float(np.sqrt((measures * f**2).sum()))
 
-    residual = rate(u)
-    if semi.problem.equation.linear:
+    residual, linear = rate(u), semi.problem.equation.linear
+    free = linear and _conservative(semi)
+    if mean != 0.0 and not free:
+        raise ValueError(
+            f"mean: expected none, as the equation and its conditions determine the solution, got {mean:g}"
+        )
+    if linear:
         matrix = semi.linearise(0.0, u).matrix
         r = to_vector(residual * measures)
-        if _conservative(semi, matrix):
+        if free:
             x = _with_mean(semi, matrix, r, solver, mean - _mean(semi, u))
         else:
             x = solver(-matrix).solve(r)
@@ -158,12 +166,24 @@ def _mean(semi: UnstructuredSemidiscretization, u: Array) -> float:
     return float((measures * u[0, 0]).sum() / measures.sum())
 
 
-def _conservative(semi: UnstructuredSemidiscretization, matrix: Any) -> bool:
-    """Whether ∫J u = 0 for all u of a scalar equation: nothing leaves, nothing reacts."""
-    if semi.shape[0] > 1:
+def _conservative(semi: UnstructuredSemidiscretization) -> bool:
+    """Whether ∫F(U) does not depend on U in a scalar equation: nothing reacts, and nothing leaves with u."""
+    equation, mesh, domain = semi.problem.equation, semi.mesh, semi.problem.domain
+    if semi.shape[0] > 1 or not equation.reaction.is_zero or not isinstance(domain, (Box, Domain)):
         return False
-    columns = matrix.T @ _constant(semi)
-    return bool(np.abs(columns).max() <= _ZERO * np.abs(matrix.data).max())
+    points = mesh.reference.on_facet.quadrature(2 * semi.degree + 2)[0]
+    for part in boundary_parts(mesh, domain.boundary):
+        if part.condition.total:
+            continue
+        transfer = part.condition.transfer(mesh.dim, part.name)
+        if semi.has_diffusion and (part.condition.trace or not transfer.is_zero):
+            return False
+        x, normals = mesh.facet_points(points, part.facets), mesh.facet_normals(points, part.facets)[0]
+        velocity = np.stack([b(x, 0.0) for b in equation.velocity])
+        along = np.abs((velocity * normals).sum(axis=0)).max(initial=0.0)
+        if along > _ALONG * np.abs(velocity).max(initial=0.0):
+            return False
+    return True
 
 
 def _with_mean(
