@@ -10,7 +10,13 @@ from typing import Any, Protocol
 
 from tqdm import tqdm
 
-from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
+from stfem.adaptivity.attempts import (
+    Attempt,
+    Search,
+    ToleranceCertificate,
+    ToleranceError,
+    WindowAttempt,
+)
 from stfem.adaptivity.forecast import refined_to
 from stfem.adaptivity.marking import Marking
 from stfem.adaptivity.meshing import too_small
@@ -161,7 +167,11 @@ class MeshSearch:
                 f"max_dofs={self.max_dofs}"
             )
         if time.perf_counter() - self.started > self.max_seconds:
-            raise StoppedError(f"max_seconds={self.max_seconds:g} are over, with a mesh of {cells} cells")
+            windows = [a for a in self.attempts if isinstance(a, WindowAttempt) and a.accepted]
+            reached = windows[-1].stop if windows else 0.0
+            raise StoppedError(
+                f"max_seconds={self.max_seconds:g} are over, at t = {reached:.3g}, with a mesh of {cells} cells"
+            )
         reason = too_small(domain)
         if reason:
             raise StoppedError(reason)
