@@ -170,7 +170,7 @@ class MeshSearch:
             windows = [a for a in self.attempts if isinstance(a, WindowAttempt) and a.accepted]
             reached = windows[-1].stop if windows else 0.0
             raise StoppedError(
-                f"max_seconds={self.max_seconds:g} are over, at t = {reached:.3g}, with a mesh of {cells} cells"
+                f"max_seconds={self.max_seconds:g} are over, at t = {reached:.3g}, with {cells} cells"
             )
         reason = too_small(domain)
         if reason:
