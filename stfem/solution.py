@@ -251,6 +251,6 @@ class Solution:
         semi = self.semidiscretization
         cells = semi.grid.cells if isinstance(semi, Semidiscretization) else semi.mesh.size
         return (
-            f"Solution(cells={cells}, degree={self.semidiscretization.degree}, steps={self.steps}, "
-            f"stepper={self.stepper!r}, time={self.time:g})"
+            f"{type(self).__name__}(cells={cells}, degree={self.semidiscretization.degree}, "
+            f"steps={self.steps}, stepper={self.stepper!r}, time={self.time:g})"
         )

@@ -178,9 +178,14 @@ def _reached(windows: list[WindowAttempt]) -> str:
     """How far a run in windows came."""
     accepted = [window for window in windows if window.accepted]
     if not accepted:
-        return f"no window up to t = {windows[-1].stop:.4g} that is accurate enough, after {len(windows)}"
+        stop, count = windows[-1].stop, _counted(len(windows))
+        return f"no window up to t = {stop:.4g} that is accurate enough, after {count}"
     last = accepted[-1]
     return (
         f"{last.bound:.3g} up to t = {last.stop:.4g} with {last.cells} cells and degree {last.degree}, after "
-        f"{len(windows)} windows, {len(windows) - len(accepted)} of them repeated,"
+        f"{_counted(len(windows))}, {len(windows) - len(accepted)} of them repeated,"
     )
+
+
+def _counted(windows: int) -> str:
+    return f"{windows} window{'s' * (windows > 1)}"

@@ -15,8 +15,9 @@ from stfem.adaptivity.mesh_search import MeshSearch, Strategy
 from stfem.adaptivity.stationary_arguments import certify_without_time
 from stfem.adaptivity.stationary_search import StationaryAttempt, StationaryToleranceCertificate
 from stfem.adaptivity.tolerance import MAX_DOFS, NORMS, certify_within
+from stfem.arguments import check_objects
 from stfem.checkpoints import EVERY
-from stfem.checks import checked_flag, checked_number, described, positive_number
+from stfem.checks import checked_flag, checked_number, described, positive_number, whole_number
 from stfem.estimators import MeshEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.problems import Domain, Problem, StationaryProblem, UnsupportedDomainError
@@ -226,7 +227,7 @@ def certify(
     }
     grid = {"cells": cells, "degree": degree, "dt": dt, "cfl": cfl, "step_control": step_control}
     if tol is None:
-        _check_alone(limits, "degree", "tol")
+        _check_alone(limits, "with tol" if degree is None else "without degree, with tol")
         if degree is None:
             raise TypeError("certify: expected either cells and degree or tol, got neither degree nor tol")
         return solving.certify(
@@ -245,7 +246,9 @@ def certify(
     adapted = isinstance(problem, Problem) and isinstance(problem.domain, Domain)
     if adapted:
         grid.pop("degree")
-    _check_alone(grid | keeping, "tol", "cells and degree")
+    _check_alone(grid | keeping, "without tol, with cells and degree")
+    check_objects(stepper, flux, penalty, initial_correction)
+    checked_flag("progress", progress)
     chosen = "l2" if norm is None else norm
     _check_search(problem, chosen, callback, strategy)
     most = MAX_DOFS
@@ -254,8 +257,9 @@ def certify(
     accepted = unproved is not None and checked_flag("unproved", unproved)
     seconds = math.inf if max_seconds is None else _positive("max_seconds", max_seconds)
     if adapted:
+        q = _DEGREE if degree is None else whole_number("degree", degree)
         search = MeshSearch(
-            *(problem, _positive("tol", tol), chosen, _DEGREE if degree is None else degree, most, seconds),
+            *(problem, _positive("tol", tol), chosen, q, most, seconds),
             *(callback, accepted, progress, _mesh_estimator(estimator, problem), scheme),
         )
         return search.run(TimeMarching() if strategy is None else strategy)
@@ -284,12 +288,12 @@ def _mesh_estimator(given: Estimator | None, problem: Problem) -> MeshEstimator:
     return chosen
 
 
-def _check_alone(others: dict[str, Any], given: str, instead: str) -> None:
+def _check_alone(others: dict[str, Any], where: str) -> None:
     """Raise TypeError for arguments that do not belong to what was given."""
     superfluous = [name for name, value in others.items() if value is not None]
     if superfluous:
         raise TypeError(
-            f"certify: expected {', '.join(superfluous)} only without {given}, with {instead}: "
+            f"certify: expected {', '.join(superfluous)} only {where}: "
             "either the grid or the tolerance is given"
         )
 

@@ -5,11 +5,11 @@ Nothing here enters a bound: a bad forecast costs a repetition or some unknowns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from stfem.adaptivity.marking import Marking
+from stfem.adaptivity.marking import Marking, checked_cells
 from stfem.adaptivity.trial import Trial, first_trial
 from stfem.equations import Equation
 from stfem.meshes.facets import Index
@@ -28,7 +28,13 @@ _COARSENINGS = 20
 
 
 def refined_to(
-    trial: Trial, indicators_sq: Array, target: float, marking: Marking, degree: int, rounds: int
+    trial: Trial,
+    indicators_sq: Array,
+    target: float,
+    marking: Marking,
+    degree: int,
+    rounds: int,
+    check: Callable[[Domain], None] | None = None,
 ) -> Trial:
     """Refined by a rule, round by round, until the indicators expected add up to a target at most.
 
@@ -48,13 +54,25 @@ def refined_to(
         q.
     rounds
         At most so many; the first is always taken.
+    check
+        Called with every finer domain; may raise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a rule that marks what is no cell.
     """
     expected, size = indicators_sq, trial.domain.mesh().cell_measures
     power = 1.0 + 2.0 * (degree + 1) / trial.domain.dim
     for n in range(rounds):
         if n and expected.sum() <= target:
             break
-        trial, origins = trial.refined(marking(expected))
+        marked = checked_cells(marking(expected), len(expected))
+        if len(marked) == 0:
+            break
+        trial, origins = trial.refined(marked)
+        if check is not None:
+            check(trial.domain)
         finer = trial.domain.mesh().cell_measures
         expected, size = expected[origins] * (finer / size[origins]) ** power, finer
     return trial
@@ -82,7 +100,7 @@ def coarsenings(
     grows = 2.0 ** (2.0 * (degree + 1) / dim)
     for _ in range(_COARSENINGS):
         left = np.flatnonzero(result < most)
-        marked = left[coarsening(expected[left])]
+        marked = left[checked_cells(coarsening(expected[left]), len(left))]
         marked = marked[np.argsort(expected[marked], kind="stable")]
         more = (grows - 1.0) * np.cumsum(expected[marked])
         marked = marked[: np.searchsorted(more, allowed - float(expected.sum()), side="right")]

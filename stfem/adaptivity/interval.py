@@ -8,15 +8,15 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from stfem.adaptivity.attempts import Attempt
-from stfem.adaptivity.forecast import refined_to
 from stfem.adaptivity.marking import Marking, checked_rule, mark_dorfler
-from stfem.adaptivity.mesh_search import MeshSearch, StoppedError
+from stfem.adaptivity.mesh_search import MarchedSolution, MeshSearch, StoppedError
 from stfem.adaptivity.start import started_mesh
 from stfem.adaptivity.trial import first_trial
 from stfem.checks import checked_share, checked_whole
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.failures import SolverError
 from stfem.problems import Domain
+from stfem.solution import Solution
 from stfem.solving import DEFAULT_CFL, Certificate, certify
 from stfem.timestepping import Node
 
@@ -75,8 +75,8 @@ class WholeInterval:
                 continue
             factor = (_AIM * search.tol - initial) / (bound - initial) if bound > initial else 0.0
             goal = min(max(factor, 0.0), 1.0) ** 2 * float(result.indicators_sq.sum())
-            rules = self.marking, search.degree, self.rounds
-            domain = refined_to(first_trial(domain), result.indicators_sq, goal, *rules).domain
+            trial = first_trial(domain)
+            domain = search.refined(trial, result.indicators_sq, goal, self.marking, self.rounds).domain
         raise StoppedError(f"{_MOST} runs were not enough")
 
     def _tried(self, search: MeshSearch, domain: Domain, cfl: float) -> Certificate:
@@ -89,7 +89,12 @@ class WholeInterval:
             raise StoppedError(f"the run on {domain.mesh().size} cells ends: {error}") from error
         if search.best is None or search.size(result) < search.size(search.best[0]):
             own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)}
-            search.best = Estimate(**own), result.solution
+            dofs = result.solution.values.size
+            sizes = {"dofs": dofs, "dofs_mean": float(dofs), "changes": 0}
+            own["facts"] = {**result.facts, "steps": result.solution.steps, **sizes}
+            parts = {entry.name: getattr(result.solution, entry.name) for entry in fields(Solution)}
+            solution = MarchedSolution(**parts, meshes=((0.0, domain),), repeatable=True)
+            search.best = Estimate(**own), solution
         attempt = Attempt(
             cells=domain.mesh().size,
             degree=search.degree,

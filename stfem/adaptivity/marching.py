@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
@@ -12,13 +13,9 @@ import numpy as np
 from stfem.adaptivity.attempts import WindowAttempt
 from stfem.adaptivity.budget import Spent
 from stfem.adaptivity.composition import overlap_of
-from stfem.adaptivity.forecast import coarsenings, following, refined_to, velocity
+from stfem.adaptivity.forecast import coarsenings, following, velocity
 from stfem.adaptivity.marking import Marking, checked_rule, mark_dorfler, mark_dorfler_coarsening
-from stfem.adaptivity.mesh_search import (
-    MarchedSolution,
-    MeshSearch,
-    StoppedError,
-)
+from stfem.adaptivity.mesh_search import MarchedSolution, MeshSearch, StoppedError
 from stfem.adaptivity.pace import Pace
 from stfem.adaptivity.start import initial_values, started_mesh
 from stfem.adaptivity.trial import Trial, first_trial
@@ -158,6 +155,8 @@ class _March:
         self.reached: _Window | None = None
         self.meshes: list[tuple[float, Domain]] = []
         self.sizes: list[Array] = []
+        self.steppers: list[Stepper] = []
+        self.initial = np.zeros(0)
 
     def run(self) -> None:
         search, strategy = self.search, self.strategy
@@ -200,7 +199,7 @@ class _March:
             factor = spent.factor(_AIM * search.tol)
             indicators = tried.window.best.indicators_sq
             goal = min(factor, 1.0) ** 2 * float(indicators.sum())
-            trial = refined_to(trial, indicators, goal, strategy.marking, search.degree, strategy.rounds)
+            trial = search.refined(trial, indicators, goal, strategy.marking, strategy.rounds)
         raise StoppedError(f"{_REPEATS} attempts at the window from t = {self._start:.3g} on were not enough")
 
     def _tried(self, trial: Trial) -> _Window:
@@ -300,8 +299,10 @@ class _March:
         if attempt.accepted or self.reached is None:
             self._publish(tried)
         if attempt.accepted:
+            self.initial = self.initial if self.meshes else tried.first
             self.meshes.append((tried.start, tried.domain))
             self.sizes.append(tried.sizes)
+            self.steppers.append(tried.stepper)
         self.search.record(attempt, estimate.guaranteed, estimate.unproved)
 
     def _publish(self, last: _Window) -> None:
@@ -309,22 +310,27 @@ class _March:
         search, semi = self.search, last.semi
         # of a run that ends before, a problem that ends there
         problem = replace(semi.problem, final_time=last.stop)
+        meshes = (*self.meshes, (last.start, last.domain))
+        changes = sum(one is not other for (_, one), (_, other) in pairwise(meshes))
+        one = not changes and all(repr(stepper) == repr(last.stepper) for stepper in self.steppers)
+        first = self.initial if one and self.meshes else last.first
+        sizes = np.concatenate([*self.sizes, last.sizes])
         solution = MarchedSolution(
-            *(problem, semi, last.stepper, float(last.sizes.max()), last.first, last.values),
-            meshes=(*self.meshes, (last.start, last.domain)),
-            sizes=np.concatenate([*self.sizes, last.sizes]),
+            *(problem, semi, last.stepper, float(sizes.max()), first, last.values, None, sizes),
+            meshes=meshes,
+            repeatable=one,
         )
         windows = [a for a in search.attempts if isinstance(a, WindowAttempt) and a.accepted]
-        sizes = [a.dofs for a in windows] + [semi.dofs]
+        dofs = [a.dofs for a in windows] + [semi.dofs]
         durations = [a.stop - a.start for a in windows] + [last.stop - last.start]
         facts = {
             "steps": solution.steps,
-            "dofs": max(sizes),
-            "dofs_mean": float(np.average(sizes, weights=durations)),
-            "windows": len(sizes),
+            "dofs": max(dofs),
+            "dofs_mean": float(np.average(dofs, weights=durations)),
+            "windows": len(dofs),
+            "changes": changes,
         }
-        estimate = last.estimate
-        search.best = replace(estimate, facts={**estimate.facts, **facts}), solution
+        search.best = replace(last.estimate, facts={**last.estimate.facts, **facts}), solution
 
     def _following(self, reached: _Window) -> Trial:
         """The mesh that the next window is tried on."""
@@ -340,6 +346,5 @@ class _March:
         along = velocity(search.problem.equation, mesh, reached.values[:, 0], reached.stop)
         ways = [(t - reached.stop) * along for t in times] if strategy.follow else [np.zeros_like(along)]
         trial = following(reached.domain, levels, ways, strategy.coarser)
-        overlap = overlap_of(reached.domain, trial.changes)
-        kept = np.count_nonzero(overlap.same)
+        kept = np.count_nonzero(overlap_of(reached.domain, trial.changes).same)
         return trial if kept < (1.0 - _WORTH) * mesh.size else first_trial(reached.domain)

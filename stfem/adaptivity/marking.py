@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stfem.checks import checked_number, described, real_array
+from stfem.checks import checked_number, described, numeric_array, real_array
 from stfem.meshes.facets import Index
 
 __all__ = [
@@ -254,6 +254,25 @@ def _fraction(name: str, given: float) -> float:
 
 def _square(tolerance: float) -> float:
     return checked_number("tolerance", tolerance, "a finite number that is not negative,", 0.0) ** 2
+
+
+def checked_cells(marked: object, size: int) -> Index:
+    """Numbers of marked cells, each once and in ascending order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what are no numbers of cells of a mesh of so many.
+    """
+    cells = numeric_array(marked, "marked")
+    if cells.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if not np.issubdtype(cells.dtype, np.integer):
+        raise TypeError(f"marked: expected numbers of cells, got an array of {cells.dtype}")
+    wrong = (cells < 0) | (cells >= size)
+    if np.any(wrong):
+        raise ValueError(f"marked: expected cells from 0 to {size - 1}, got {cells[wrong].ravel()[0]}")
+    return np.unique(cells)
 
 
 def checked_rule(name: str, given: object) -> None:

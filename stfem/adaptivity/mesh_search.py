@@ -5,14 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import comb
 from typing import Any, Protocol
 
 from tqdm import tqdm
 
-from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
+from stfem.adaptivity.attempts import (
+    Attempt,
+    Search,
+    ToleranceCertificate,
+    ToleranceError,
+    WindowAttempt,
+)
+from stfem.adaptivity.forecast import refined_to
+from stfem.adaptivity.marking import Marking
+from stfem.adaptivity.meshing import too_small
+from stfem.adaptivity.trial import Trial
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
 from stfem.failures import keeping
+from stfem.meshes.quadrature import Array
 from stfem.problems import Domain, Problem
 from stfem.semidiscretization import UnstructuredSemidiscretization
 from stfem.solution import Solution
@@ -41,27 +53,32 @@ class Strategy(Protocol):
         """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MarchedSolution(Solution):
-    """A solution at the final time of a run whose mesh has changed: on its last mesh.
+    """A solution at the final time of a run whose mesh may have changed: on its last mesh.
 
     Attributes
     ----------
     meshes
-        Times, and the domain with the mesh from each on; ``initial`` and ``dt`` are those of the last one,
-        ``sizes`` all steps of the run.
+        Times, and the domain with the mesh from each on.
+    repeatable
+        Whether it was one run, on one mesh and with one stepper, that can be repeated. Otherwise ``initial``
+        and ``stepper`` are those of the last part, and ``sizes`` all steps.
     """
 
     meshes: tuple[tuple[float, Domain], ...] = ()
+    repeatable: bool = False
 
     def nodes(self) -> Iterator[Node]:
-        """Not known.
+        """As of any solution, of a run on one mesh.
 
         Raises
         ------
         ValueError
-            Always: a run on changing meshes cannot be repeated from what is stored.
+            For others, which cannot be repeated from what is stored; and as `Solution.nodes`.
         """
+        if self.repeatable:
+            return super().nodes()
         raise ValueError("solution: expected one on a single mesh, got one whose mesh changed during the run")
 
     def mesh_at(self, t: float) -> Domain:
@@ -134,23 +151,66 @@ class MeshSearch:
             raise ValueError("strategy: expected one that ends with a certificate, got one without")
         return result
 
+    def check(self, domain: Domain) -> None:
+        """Whether a mesh is within the limits.
+
+        Raises
+        ------
+        StoppedError
+            For too many unknowns, for cells as small as rounding errors, and where the time is over.
+        """
+        cells = domain.mesh().size
+        dofs = cells * self.problem.equation.components * comb(self.degree + domain.dim, domain.dim)
+        if dofs > self.max_dofs:
+            raise StoppedError(
+                f"the next mesh, of {cells} cells at degree {self.degree}, has {dofs} unknowns, beyond "
+                f"max_dofs={self.max_dofs}"
+            )
+        if time.perf_counter() - self.started > self.max_seconds:
+            windows = [a for a in self.attempts if isinstance(a, WindowAttempt) and a.accepted]
+            reached = windows[-1].stop if windows else 0.0
+            raise StoppedError(
+                f"max_seconds={self.max_seconds:g} are over, at t = {reached:.3g}, with {cells} cells"
+            )
+        reason = too_small(domain)
+        if reason:
+            raise StoppedError(reason)
+
+    def refined(
+        self,
+        trial: Trial,
+        indicators_sq: Array,
+        target: float,
+        marking: Marking,
+        rounds: int,
+        higher: int = 0,
+    ) -> Trial:
+        """A finer mesh, as `refined_to`; what the indicators are of has a degree by so much higher than q.
+
+        Raises
+        ------
+        StoppedError
+            Where no cell is marked, and as `check`.
+        """
+        before = trial.domain
+        degree = self.degree + higher
+        result = refined_to(trial, indicators_sq, target, marking, degree, rounds, self.check)
+        if result.domain is before:
+            raise StoppedError("no cell is marked")
+        return result
+
     def on(self, domain: Domain) -> UnstructuredSemidiscretization:
         """The scheme on a mesh.
 
         Raises
         ------
         StoppedError
-            For too many unknowns.
+            As `check`.
         """
+        self.check(domain)
         problem = self.problem if domain is self.problem.domain else replace(self.problem, domain=domain)
         fluxes = self.options["flux"], self.options["penalty"]
-        semi = UnstructuredSemidiscretization(problem, None, self.degree, *fluxes)
-        if semi.dofs > self.max_dofs:
-            raise StoppedError(
-                f"the next mesh, of {domain.mesh().size} cells at degree {self.degree}, has {semi.dofs} "
-                f"unknowns, beyond max_dofs={self.max_dofs}"
-            )
-        return semi
+        return UnstructuredSemidiscretization(problem, None, self.degree, *fluxes)
 
     def size(self, estimate: Estimate) -> float:
         """The bound in the norm of the search."""

@@ -10,12 +10,14 @@ import skfem
 
 from stfem.problems import Box, Domain
 
-__all__ = ["first_domain"]
+__all__ = ["first_domain", "too_small"]
 
 #: Shapes of cells that `refine` bisects.
 _SIMPLICES = ("line", "triangle", "tetrahedron")
 #: Cells per direction of a box, where nothing is asked for.
 _FIRST = 4
+#: Diameters, relative to the largest coordinate, below which corners of a cell have few digits to differ in.
+_SMALLEST = 2.0**-40
 
 
 def first_domain(domain: Box | Domain, cells: int | Sequence[int] | None = None) -> Domain:
@@ -60,3 +62,12 @@ def _simplices(box: Box, cells: int | Sequence[int]) -> Any:
         across = int(np.argmin(np.ptp(corners, axis=1)))
         sides[name] = np.flatnonzero((mesh.p[across][mesh.facets] == corners[across, 0]).all(axis=0))
     return mesh.with_boundaries(sides)
+
+
+def too_small(domain: Domain) -> str:
+    """Why the cells of a mesh should not be bisected any more: rounding errors; mostly nothing."""
+    mesh = domain.mesh()
+    least = float(mesh.cell_diameters.min())
+    if least >= _SMALLEST * float(np.abs(mesh.vertices).max()):
+        return ""
+    return f"the smallest cells, of diameter {least:.2g}, have reached the size of rounding errors"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from stfem.adaptivity.bisection import bisect, merge, vertex_classes
 from stfem.adaptivity.history import History, first_history
-from stfem.checks import numeric_array
+from stfem.adaptivity.marking import checked_cells
 from stfem.meshes.facets import Index
 from stfem.meshes.quadrature import Array
 from stfem.problems.bounded import Domain
@@ -110,7 +110,8 @@ def refine(domain: Domain, marked: ArrayLike | Sequence[int]) -> MeshChange:
     TypeError, ValueError
         For another domain or shape of cells, for numbers that are no cells, and for a period of one cell.
     """
-    history, cells = _history(domain), _cell_numbers(domain, marked)
+    history = _history(domain)
+    cells = checked_cells(marked, domain.mesh().size)
     new, origins, places = bisect(history, vertex_classes(domain.mesh()), cells)
     return MeshChange(domain, AdaptedDomain(domain, new), origins, np.arange(len(origins)), places, True)
 
@@ -134,7 +135,8 @@ def coarsen(domain: Domain, marked: ArrayLike | Sequence[int]) -> MeshChange:
     TypeError, ValueError
         As `refine`.
     """
-    history, cells = _history(domain), _cell_numbers(domain, marked)
+    history = _history(domain)
+    cells = checked_cells(marked, domain.mesh().size)
     new, targets, places = merge(history, vertex_classes(domain.mesh()), cells)
     return MeshChange(domain, AdaptedDomain(domain, new), np.arange(len(targets)), targets, places, False)
 
@@ -145,15 +147,3 @@ def _history(domain: Domain) -> History:
     if not isinstance(domain, Domain):
         raise TypeError(f"domain: expected a Domain with its own mesh, got {type(domain).__name__}")
     return first_history(domain.mesh())
-
-
-def _cell_numbers(domain: Domain, marked: ArrayLike | Sequence[int]) -> Index:
-    cells, size = numeric_array(marked, "marked"), domain.mesh().size
-    if cells.size == 0:
-        return np.zeros(0, dtype=np.intp)
-    if not np.issubdtype(cells.dtype, np.integer):
-        raise TypeError(f"marked: expected numbers of cells, got an array of {cells.dtype}")
-    wrong = (cells < 0) | (cells >= size)
-    if np.any(wrong):
-        raise ValueError(f"marked: expected cells from 0 to {size - 1}, got {cells[wrong].ravel()[0]}")
-    return np.unique(cells)

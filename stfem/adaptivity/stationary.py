@@ -13,8 +13,8 @@ import numpy as np
 from tqdm import tqdm
 
 from stfem.adaptivity.attempts import ToleranceError
-from stfem.adaptivity.marking import Marking, mark_dorfler
-from stfem.adaptivity.meshing import first_domain
+from stfem.adaptivity.marking import Marking, checked_cells, mark_dorfler
+from stfem.adaptivity.meshing import first_domain, too_small
 from stfem.adaptivity.refinement import refine
 from stfem.adaptivity.stationary_search import (
     StationaryAttempt,
@@ -31,10 +31,9 @@ from stfem.checks import (
 )
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
-from stfem.failures import keeping
+from stfem.failures import SolverError, keeping
 from stfem.problems import Domain, StationaryProblem
 from stfem.reconstruction.unstructured import TwoStage, TwoStageMixed
-from stfem.semidiscretization import SolveError
 from stfem.stationary import StationaryCertificate, solve_stationary
 
 __all__ = ["certify_on_meshes", "certify_stationary", "sharp_estimator"]
@@ -52,6 +51,8 @@ _WINDOW = 16
 _GAIN = 0.5
 #: is below this part of the size of the solution.
 _RESOLVED = 1e-6
+#: Meshes in a row with bounds of this multiple of the smallest one: rounding errors, where cells are tiny.
+_RISING, _WORSE = 8, 2.0
 #: Time grows like this power of the unknowns; sparse factors in two dimensions.
 _POWER = 1.5
 #: Part of the seconds expected of a mesh that have to be left for it to be started.
@@ -165,8 +166,13 @@ class _Search:
             )
         except MemoryError:
             failure = "the memory of this machine is full"
-        except SolveError as error:
+        except SolverError as error:
             failure = str(error)
+        except (ValueError, ArithmeticError) as error:
+            # of the first mesh that is bad input; of others rounding, and the best certificate is kept
+            if not self.attempts:
+                raise
+            failure = f"the mesh of {attempt.cells} cells has no bound: {error}"
         seconds = time.perf_counter() - started
         if failure:
             self.attempts.append(replace(attempt, failure=failure, seconds=seconds))
@@ -198,6 +204,9 @@ class _Search:
         """Why finer meshes will not do: rounding errors."""
         if current is None:
             return ""
+        latest = [attempt.bound for attempt in self.attempts[-_RISING:]]
+        if len(self.attempts) > _RISING and min(latest) > _WORSE * self._smallest:
+            return f"bounds of the last {_RISING} meshes are larger than before: rounding errors grow"
         rounding = current.facts["rounding"]
         if rounding >= self.tol:
             return f"rounding errors alone are {rounding:.2g} of the bound"
@@ -212,7 +221,10 @@ class _Search:
 
     def _refined(self, domain: Domain, current: StationaryCertificate) -> tuple[Domain, str]:
         """The next mesh, or why there is none."""
-        marked = np.asarray(self.marking(current.indicators_sq))
+        reason = too_small(domain)
+        if reason:
+            return domain, reason
+        marked = checked_cells(self.marking(current.indicators_sq), domain.mesh().size)
         change = refine(domain, marked)
         # at a singularity few cells have most of the bound, mesh after mesh: their size is halved at once
         for _ in range(domain.dim - 1 if marked.size < _FEW * domain.mesh().size else 0):

@@ -45,12 +45,12 @@ def certify_without_time(
     given = [name for name, value in of_time.items() if value is not None]
     if given:
         raise TypeError(f"certify: expected {', '.join(given)} with a problem in time only, got none in time")
-    if degree is None:
-        raise TypeError("certify: expected a degree for a problem without time, got none")
     chosen = {name: value for name, value in limits.items() if value is not None}
     if tol is None:
         if chosen:
             raise TypeError(f"certify: expected {', '.join(chosen)} with tol only, got no tol")
+        if degree is None:
+            raise TypeError("certify: expected a degree for a problem without time, got none")
         return certify_stationary(problem, degree=degree, cells=cells, estimator=estimator, options=options)
     if chosen.get("norm", "l2") not in _NORMS:
         raise ValueError(f"norm: expected one of {', '.join(_NORMS)} without time, got {chosen['norm']!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.io import container
 from stfem.io.checks import check_estimate, check_levels
 from stfem.io.scheme import RECIPES, describe_flux, describe_penalty, describe_stepper
-from stfem.problems import Box, Problem
+from stfem.problems import Box, Domain, Problem
 from stfem.problems import recipes as problems
 from stfem.problems.recipes import Recipe, describe_problem, difference, functions_in, rebuild
 from stfem.semidiscretization import Semidiscretization, semidiscretize
@@ -40,8 +40,8 @@ _SOLUTION = {
     *("problem", "cells", "degree", "flux", "penalty"),
     *("stepper", "dt", "initial", "values", "stored"),
 }
-#: Entries that files of runs with equal steps need not have.
-_LATER = {"sizes"}
+#: Entries that files of runs with equal steps, and on meshes that no search has made, need not have.
+_LATER = {"sizes", "remeshed"}
 
 
 def save_solution(solution: Solution, path: str | Path) -> Path:
@@ -54,7 +54,23 @@ def save_solution(solution: Solution, path: str | Path) -> Path:
         "stored": None if solution.stored is None else [vars(node) for node in solution.stored],
         "sizes": solution.sizes,
     }
+    if _adapted(solution.problem):
+        content["remeshed"] = True
     return container.write(path, "solution", content)
+
+
+def _adapted(problem: Problem) -> bool:
+    """Whether a search has made the mesh, and not the user."""
+    return isinstance(problem.domain, Domain) and type(problem.domain) is not Domain
+
+
+def _on_saved_mesh(description: dict[str, Any], problem: Problem) -> Problem:
+    """The problem on the mesh of the file: that which a search ended with is not made again otherwise."""
+    domain = problem.domain
+    if not isinstance(domain, Domain):
+        return problem
+    mesh = rebuild(description["domain"]["mesh"], problems.RECIPES)
+    return replace(problem, domain=Domain(mesh, domain.boundary, domain.periodic))
 
 
 def describe_scheme(solution: Solution) -> dict[str, Any]:
@@ -87,6 +103,8 @@ def load_solution(
     check_entries(path, saved, _SOLUTION, _SOLUTION | _LATER)
     cells, degree = saved["cells"], saved["degree"]
     chosen = partial(chosen_part, path, saved)
+    if problem is not None and saved.get("remeshed") is True:
+        problem = _on_saved_mesh(saved["problem"], problem)
     problem = chosen("problem", problem, describe_problem, problems.RECIPES)
     case = problem
     flux = chosen("flux", flux, lambda given: describe_flux(given, case.equation), RECIPES)

@@ -214,8 +214,13 @@ def test_solution():
     difference = solution(points) - problem.exact(points, problem.final_time)[0]
     assert np.sqrt(np.mean(difference**2)) < 2.0 * result.error_dg + 0.01
     assert solution.values.shape == (1, 3, result.facts["cells"])
+
+
+def test_runs_on_changing_meshes_are_not_repeated(thin):
+    result = thin[0]
+    assert result.facts["changes"] > 0
     with pytest.raises(ValueError, match="solution: expected one on a single mesh, got one whose mesh"):
-        solution.nodes()
+        result.solution.nodes()
 
 
 def test_files_and_pictures(tmp_path):
@@ -444,3 +449,121 @@ def test_forecast():
     assert not np.any(coarsenings(flat, 30.0, rule, 1, 1, 3))
     assert coarsenings(flat, np.inf, rule, 1, 1, 2).max() == 2
     assert mark_dorfler(flat, 0.5).size == 8
+
+
+def bump():
+    """A hat of degree four on a line with as many guarantees as there can be."""
+    boundary = dict.fromkeys(("left", "right"), Dirichlet(0.0))
+    initial = Polynomial([0, 0, 16.0, -32.0, 16.0], dim=1)
+    return Problem(AdvectionDiffusion(1.0, 1e-3), Domain(named_line(3), boundary), initial, 0.1)
+
+
+def named_line(cells):
+    ends = {"left": lambda x: x[0] < 0.5, "right": lambda x: x[0] > 0.5}
+    return line(cells).with_boundaries(ends)
+
+
+@pytest.mark.parametrize("strategy", [TimeMarching(), WholeInterval()])
+def test_initial_errors_below_rounding(strategy):
+    with pytest.raises(ToleranceError, match="initial error no longer falls") as failure:
+        stfem.certify(bump(), tol=1e-15, strategy=strategy)
+    assert failure.value.certificate is None
+    for limit in ({"max_seconds": 0.1}, {"max_dofs": 900}):
+        with pytest.raises(ToleranceError, match=next(iter(limit))) as failure:
+            stfem.certify(bump(), tol=1e-15, strategy=strategy, **limit)
+        assert failure.value.search.attempts == ()
+
+
+@pytest.mark.parametrize(
+    ("marked", "error", "match"),
+    [
+        ([10**6], ValueError, "expected cells from 0 to 2, got 1000000"),
+        ([-1], ValueError, "expected cells from 0 to 2, got -1"),
+        ([0.5], TypeError, "expected numbers of cells"),
+        ([True], TypeError, "expected numbers of cells"),
+        (None, TypeError, "expected numbers"),
+        ([], ToleranceError, "no cell is marked"),
+        ([0], ToleranceError, "size of rounding errors"),
+        ([1, 1], ToleranceError, "size of rounding errors"),
+    ],
+)
+@pytest.mark.parametrize("strategy", [TimeMarching, WholeInterval])
+def test_rules_mark_cells(strategy, marked, error, match):
+    with pytest.raises(error, match=match):
+        stfem.certify(bump(), tol=1e-3, strategy=strategy(marking=lambda _: marked))
+
+
+def test_rules_of_coarsening_mark_cells():
+    with pytest.raises(ValueError, match="expected cells from 0 to 3, got -1"):
+        coarsenings(np.ones(4), 100.0, lambda _: [-1], degree=2, dim=1, most=3)
+
+
+@pytest.mark.parametrize("strategy", [TimeMarching(), WholeInterval()])
+def test_solutions_are_loaded_with_the_problem_as_it_was_posed(tmp_path, strategy):
+    problem = front(1, 1e-3)
+    result = stfem.certify(problem, tol=2e-2, degree=1, unproved=True, strategy=strategy)
+    assert result.solution.problem.domain.mesh().size != problem.domain.mesh().size
+    path = result.solution.save(tmp_path / "solution.npz")
+    loaded = stfem.Solution.load(path, problem)
+    np.testing.assert_array_equal(loaded.values, result.solution.values)
+    with pytest.raises(ValueError, match="problem"):
+        stfem.Solution.load(path, replace(problem, equation=AdvectionDiffusion(1.0, 0.5)))
+
+
+def test_a_given_mesh_has_to_be_that_of_the_file(tmp_path):
+    problem = front(1, 1e-2)
+    path = stfem.solve(problem, degree=1).save(tmp_path / "solution.npz")
+    domain = problem.domain
+    with pytest.raises(ValueError, match=r"problem\.domain"):
+        stfem.Solution.load(path, replace(problem, domain=refine(domain, [0]).domain))
+
+
+def test_whole_intervals_have_one_mesh_and_a_history():
+    result = stfem.certify(front(1, 1e-2), tol=5e-2, degree=1, unproved=True, strategy=WholeInterval())
+    solution = result.solution
+    assert solution.meshes == ((0.0, solution.problem.domain),)
+    assert solution.mesh_at(0.1) is solution.problem.domain
+    facts = result.facts
+    assert (facts["dofs"], facts["dofs_mean"], facts["changes"]) == (solution.values.size,) * 2 + (0,)
+    assert facts["steps"] == solution.steps
+    assert stfem.estimate(solution).bound == pytest.approx(result.bound, rel=1e-9)
+
+
+def test_runs_in_windows_on_one_mesh_are_repeated():
+    strategy = TimeMarching(slabs=2, first_slab=0.01, follow=False, coarsening=lambda _: [])
+    result = stfem.certify(bump(), tol=5e-2, degree=2, strategy=strategy)
+    solution = result.solution
+    assert result.facts["changes"] == 0
+    assert result.facts["windows"] > 1
+    last = list(solution.nodes())[-1]
+    np.testing.assert_allclose(last.values, solution.values, rtol=0.0, atol=1e-12)
+    estimate = stfem.estimate(solution)
+    assert estimate.bound == pytest.approx(result.bound, rel=0.05)
+    assert repr(solution).startswith("MarchedSolution(cells=")
+    assert "\n" not in repr(solution)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"initial_correction": 3}, TypeError, "initial_correction: expected True, False"),
+        ({"initial_correction": TwoStage()}, UnsupportedDomainError, "initial_correction: expected True"),
+        ({"stepper": 3}, TypeError, "stepper: expected a stepper"),
+        ({"degree": 1.5}, TypeError, "degree: expected a whole number, got 1.5"),
+        ({"progress": 3}, TypeError, "progress: expected True or False, got 3"),
+    ],
+)
+@pytest.mark.parametrize("strategy", [TimeMarching(), WholeInterval()])
+def test_arguments_of_a_run_beside_a_tolerance(arguments, error, match, strategy):
+    with pytest.raises(error, match=match):
+        stfem.certify(bump(), tol=1e-2, strategy=strategy, **arguments)
+
+
+def test_limits_without_a_tolerance():
+    with pytest.raises(TypeError, match="expected max_seconds only with tol: either"):
+        stfem.certify(bump(), tol=None, max_seconds=3)
+
+
+def test_one_window_is_one():
+    with pytest.raises(ToleranceError, match="after 1 window, 0 of them repeated"):
+        stfem.certify(bump(), tol=5e-2, callback=lambda attempt: attempt.accepted)

@@ -12,6 +12,7 @@ import stfem
 from stfem import Box, Dirichlet, Domain, MeshEstimator, Neumann, StationaryProblem, ToleranceError
 from stfem.adaptivity import mark_dorfler, mark_maximum, sharp_estimator
 from stfem.adaptivity.meshing import first_domain
+from stfem.data import Polynomial
 from stfem.equations import AdvectionDiffusion, Burgers
 from stfem.problems import (
     circular_layer,
@@ -341,3 +342,50 @@ def test_simplices_of_a_box_keep_names_and_size():
         mesh = found.mesh()
         assert sum(len(facets) for facets in mesh.facets.names.values()) == len(mesh.facets.boundary)
         assert first_domain(found) is found
+
+
+def quartic():
+    """u = p of degree four, with the flux given at the right end."""
+    p = np.polynomial.Polynomial([1.0, 0.5, -2.0, 1.0, 1.0])
+    ends = {"left": lambda x: x[0] < 0.5, "right": lambda x: x[0] > 0.5}
+    mesh = skfem.MeshLine(np.linspace(0.0, 1.0, 3)).with_boundaries(ends)
+    boundary = {"left": Dirichlet(1.0), "right": Neumann(float(p.deriv()(1.0)))}
+    source = Polynomial((p.deriv() - p.deriv(2)).coef, dim=1)
+    return StationaryProblem(AdvectionDiffusion(1.0, 1.0), Domain(mesh, boundary), source=source)
+
+
+def test_bounds_that_rise_end_a_search():
+    with pytest.raises(ToleranceError, match="rounding errors") as failure:
+        stfem.certify(quartic(), tol=1e-9, degree=1, marking=lambda squares: [int(np.argmax(squares))])
+    search, best = failure.value.search, failure.value.certificate
+    assert best.bound == min(attempt.bound for attempt in search.attempts)
+    assert search.attempts[-1].bound > best.bound
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("x: expected finite numbers"), stfem.SolverError("no solution")]
+)
+def test_later_meshes_that_fail_keep_the_best_certificate(monkeypatch, error):
+    from stfem.adaptivity import stationary
+
+    whole, calls = stationary.certify_stationary, []
+
+    def failing(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) > 2:
+            raise error
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(stationary, "certify_stationary", failing)
+    with pytest.raises(ToleranceError, match=str(error)) as failure:
+        stfem.certify(quartic(), tol=1e-6, degree=1)
+    bounds = [attempt.bound for attempt in failure.value.search.attempts]
+    assert failure.value.certificate.bound == min(bounds) < np.inf
+    assert len(bounds) == 3
+    assert bounds[-1] == np.inf
+
+
+@pytest.mark.parametrize(("marked", "error"), [([-1], ValueError), ([10**6], ValueError), ([0.5], TypeError)])
+def test_rules_mark_cells(marked, error):
+    with pytest.raises(error, match="marked: expected"):
+        stfem.certify(quartic(), tol=1e-6, degree=1, marking=lambda _: marked)
