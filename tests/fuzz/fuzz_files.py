@@ -318,6 +318,7 @@ LEFT_OUT = {
             *("residual.FLUX_FAMILY", "timestepping.ARK324L2SA", "timestepping.ARK548L2SA"),
             *("timestepping.DORMAND_PRINCE5", "timestepping.FEHLBERG7", "timestepping.RADAU3"),
             *("timestepping.RADAU5", "timestepping.RK4", "timestepping.SSPRK22", "timestepping.SSPRK33"),
+            "timestepping.MOST_STEPS",
         ),
         _VALUE,
     ),

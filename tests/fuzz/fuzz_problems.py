@@ -343,7 +343,7 @@ TABLE = {
     "equations.Acoustics": Entry(
         equations.Acoustics,
         {},
-        {"speed": floats, "diffusion": choice(0, 1e-3), "dim": st.integers(1, 3)},
+        {"speed": st.floats(0.0, 10.0), "diffusion": choice(0, 1e-3), "dim": st.integers(1, 3)},
         always=valid_equation,
     ),
     "equations.DiffusivePSystem": Entry(
