@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stfem.checks import checked_instance, checked_number, described, real_array, real_number
+from stfem.checks import (
+    checked_instance,
+    checked_number,
+    described,
+    real_array,
+    real_number,
+    whole_number,
+)
 
 __all__ = ["check_estimate", "check_levels"]
 
@@ -103,10 +111,15 @@ def _array(path: str | Path, name: str, value: object) -> Any:
 def _cells(path: str | Path, saved: Mapping[str, Any]) -> tuple[Any, ...] | None:
     """Shape of arrays over the cells, where the facts tell it."""
     cells = _mapping(path, saved, "facts").get("cells")
-    return cells if cells is None or isinstance(cells, tuple) else (cells,)
+    if cells is None:
+        return None
+    given = cells if isinstance(cells, tuple) else (cells,)
+    return tuple(whole_number(f"{path}, cells", count) for count in given)
 
 
 def _number(path: str | Path, name: str, value: object) -> None:
     if isinstance(value, float) and np.isnan(value):
         raise ValueError(f"{path}: expected numbers as {name}, got NaN")
     checked_number(f"{path}, {name}", value, "a number", -_INFINITE, _INFINITE)
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        raise ValueError(f"{path}, {name}: expected a number that a float can hold, got {described(value)}")

@@ -137,6 +137,7 @@ def _spoiled_text(value: object, choose: Choose) -> object:
     return _WORDS[choose(len(_WORDS))]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _spoiled_array(array: np.ndarray, choose: Choose) -> np.ndarray:
     kind = choose(6)
     if kind == 0:
