@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from stfem.checks import (
 __all__ = ["check_estimate", "check_levels"]
 
 _NODE = {"time", "values", "rate", "acceleration"}
-_INFINITE = float("inf")
+_INFINITE, _LONGEST = float("inf"), 2**63 - 1
 #: Of a history; shares and true errors may be NaN.
 _NUMBERS = {"time", "bound"}
 
@@ -68,6 +67,7 @@ def check_estimate(path: str | Path, saved: Mapping[str, Any]) -> None:
             _number(path, name, saved[name])
     for name in (name for name in saved if name.startswith("error") and saved[name] is not None):
         real_number(f"{path}, {name}", saved[name])  # may be NaN
+        _short(path, name, saved[name])
     ends = saved["enclosure"]
     if not isinstance(ends, tuple) or len(ends) != 2:
         raise ValueError(f"{path}, enclosure: expected two numbers, got {described(ends)}")
@@ -121,5 +121,10 @@ def _number(path: str | Path, name: str, value: object) -> None:
     if isinstance(value, float) and np.isnan(value):
         raise ValueError(f"{path}: expected numbers as {name}, got NaN")
     checked_number(f"{path}, {name}", value, "a number", -_INFINITE, _INFINITE)
-    if isinstance(value, int) and abs(value) > sys.float_info.max:
-        raise ValueError(f"{path}, {name}: expected a number that a float can hold, got {described(value)}")
+    _short(path, name, value)
+
+
+def _short(path: str | Path, name: str, value: object) -> None:
+    """Raise ValueError for a whole number that arrays cannot hold."""
+    if isinstance(value, int) and abs(value) > _LONGEST:
+        raise ValueError(f"{path}, {name}: expected a float, got {described(value)}")

@@ -331,3 +331,13 @@ def test_waves_beyond_all_time_steps(speed):
     problem = stfem.Problem(equations.AdvectionDiffusion(speed, 0.1), stfem.Torus(1.0), sine(2 * np.pi), 1.0)
     with pytest.raises(ValueError, match=r"problem: expected waves .*, got wave speeds of"):
         stfem.solve(problem, cells=8, degree=1)
+
+
+def test_whole_numbers_in_files_that_arrays_cannot_hold(tmp_path):
+    """Input 1359 of estimate.npz: a bound of 10**30 that is no float."""
+    problem = stfem.problems.linear_advection_diffusion(dim=1, eps=1e-2)
+    path = stfem.certify(problem, cells=8, degree=1).estimate.save(tmp_path / "estimate.npz")
+    saved = container.read(path, "estimate")
+    container.write(path, "estimate", saved | {"bound": 10**30})
+    with pytest.raises(ValueError, match="bound: expected a float, got"):
+        stfem.Estimate.load(path)
