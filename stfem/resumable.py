@@ -11,6 +11,10 @@ import numpy as np
 __all__ = ["Grown", "Resumable", "laid_out", "resolved", "taken_back"]
 
 
+def _stacked(entries: Sequence[Any]) -> Any:
+    return np.array(entries)
+
+
 @dataclass(frozen=True, eq=False)
 class Grown:
     """The first entries of a list that only grows: what it was, without a copy.
@@ -25,7 +29,7 @@ class Grown:
 
     entries: Sequence[Any]
     count: int
-    packed: Callable[[Sequence[Any]], Any] = np.array
+    packed: Callable[[Sequence[Any]], Any] = _stacked
 
     @property
     def array(self) -> Any:
