@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from stfem.checks import positive_number
 from stfem.semidiscretization import EquationProjection
 
-__all__ = ["check_methods", "check_objects", "check_positive", "named"]
+__all__ = ["check_methods", "check_objects", "named"]
 
 
 def check_objects(stepper: object, flux: object, penalty: object, initial_correction: object) -> None:
@@ -27,13 +26,6 @@ def check_methods(name: str, given: object, expected: str, *attributes: str) -> 
     """Raise TypeError for a class, and for an object without one of the attributes."""
     if isinstance(given, type) or not all(hasattr(given, attribute) for attribute in attributes):
         raise TypeError(f"{name}: expected {expected}, got {named(given)}")
-
-
-def check_positive(name: str, value: object) -> None:
-    """Raise TypeError or ValueError for what is neither None nor a positive finite number."""
-    if value is None:
-        return
-    positive_number(name, value)
 
 
 def named(given: object) -> str:

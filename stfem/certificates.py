@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stfem.checkpoints import Checkpoint
 from stfem.estimators import Estimate
+from stfem.estimators.estimate import attributes
 from stfem.failures import SolverError
 from stfem.running import Interruption, Recorder, Run, failed, until, with_steps
 from stfem.solution import Solution
@@ -31,7 +32,7 @@ class Certificate(Estimate):
     @property
     def estimate(self) -> Estimate:
         """The estimate alone."""
-        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
+        return Estimate(**attributes(self, Estimate))
 
 
 def certified(
@@ -105,5 +106,4 @@ def _up_to(
 
 def together(estimate: Estimate, solution: Solution) -> Certificate:
     """A certificate of its parts."""
-    own = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
-    return Certificate(**own, solution=solution)
+    return Certificate(**attributes(estimate, Estimate), solution=solution)

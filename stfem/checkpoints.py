@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from stfem.arguments import check_methods
 from stfem.checks import described
 from stfem.estimators import Estimate
+from stfem.estimators.estimate import attributes
 from stfem.estimators.run import SlabRun
 from stfem.resumable import Grown, laid_out, resolved, taken_back
 from stfem.running import Recorder
@@ -198,7 +199,7 @@ class Checkpoint:
 
     def keep(self, estimate: Estimate, solution: Solution) -> None:
         """The run is done, and the same call returns this."""
-        own = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
+        own = attributes(estimate, Estimate)
         self._finish({"estimate": own, "values": laid_out(solution.values), "sizes": solution.sizes})
 
     def _node(self, saved: Mapping[str, Any]) -> Node:

@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from stfem.arguments import check_methods, check_objects, check_positive, named
+from stfem.arguments import check_methods, check_objects, named
 from stfem.certificates import Certificate, certified, together
 from stfem.checkpoints import EVERY, Checkpoint
-from stfem.checks import checked_flag
+from stfem.checks import checked_flag, positive_number
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, SplitEstimator
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
@@ -263,7 +263,8 @@ def _prepare(
     if dt is not None and cfl is not None:
         raise TypeError("solve: expected either dt or cfl, got both")
     for name, value in (("dt", dt), ("cfl", cfl)):
-        check_positive(name, value)
+        if value is not None:
+            positive_number(name, value)
     check_objects(stepper, flux, penalty, initial_correction)
     if isinstance(degree, (float, np.floating)) and float(degree).is_integer():
         degree = int(degree)  # like the numbers of cells: 2.0 is a whole number

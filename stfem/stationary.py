@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ import numpy as np
 from stfem.checks import checked_array
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator, stationary_estimate
+from stfem.estimators.estimate import attributes
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty, flux_rusanov
 from stfem.meshes.arrays import mesh_arrays
 from stfem.problems import Problem, StationaryProblem
@@ -198,7 +199,7 @@ class StationaryCertificate(Estimate):
     @property
     def estimate(self) -> Estimate:
         """The estimate alone."""
-        return Estimate(**{entry.name: getattr(self, entry.name) for entry in fields(Estimate)})
+        return Estimate(**attributes(self, Estimate))
 
 
 @deterministic

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,7 +13,23 @@ from tabulate import tabulate
 from stfem.estimators import Estimate
 from stfem.solving import Certificate
 
-__all__ = ["AnySearch", "Attempt", "Search", "ToleranceCertificate", "ToleranceError", "WindowAttempt"]
+__all__ = [
+    "AnySearch",
+    "Attempt",
+    "Search",
+    "Searching",
+    "ToleranceCertificate",
+    "ToleranceError",
+    "WindowAttempt",
+]
+
+
+class Bounded(Protocol):
+    """An attempt of any kind."""
+
+    @property
+    def bound(self) -> float:
+        """In the norm of the search."""
 
 
 class AnySearch(Protocol):
@@ -27,6 +46,23 @@ class AnySearch(Protocol):
     @property
     def reached(self) -> str:
         """How far it came, and why not further."""
+
+
+class Searching:
+    """What all searches know of themselves while they go on."""
+
+    started: float
+    attempts: Sequence[Bounded]
+
+    @property
+    def elapsed(self) -> float:
+        """Wall time since the beginning."""
+        return time.perf_counter() - self.started
+
+    @property
+    def smallest(self) -> float:
+        """The smallest bound so far."""
+        return min((attempt.bound for attempt in self.attempts), default=math.inf)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -255,17 +255,17 @@ def certify(
     if max_dofs is not None:
         most = int(checked_number("max_dofs", max_dofs, "a positive finite number", 1.0))
     accepted = unproved is not None and checked_flag("unproved", unproved)
-    seconds = math.inf if max_seconds is None else _positive("max_seconds", max_seconds)
+    seconds = math.inf if max_seconds is None else positive_number("max_seconds", max_seconds)
     if adapted:
         q = _DEGREE if degree is None else whole_number("degree", degree)
         search = MeshSearch(
-            *(problem, _positive("tol", tol), chosen, q, most, seconds),
+            *(problem, positive_number("tol", tol), chosen, q, most, seconds),
             *(callback, accepted, progress, _mesh_estimator(estimator, problem), scheme),
         )
         return search.run(TimeMarching() if strategy is None else strategy)
     return certify_within(
         problem,
-        _positive("tol", tol),
+        positive_number("tol", tol),
         chosen,
         max_dofs=most,
         max_seconds=seconds,
@@ -319,7 +319,3 @@ def _check_search(problem: object, norm: object, callback: object, strategy: obj
         raise ValueError("norm: expected 'l2' or 'energy' for a system, got 'l1', which scalar problems have")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback: expected a function of an Attempt, got a {type(callback).__name__}")
-
-
-def _positive(name: str, value: object) -> float:
-    return positive_number(name, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from stfem.adaptivity.attempts import Attempt
@@ -14,6 +14,7 @@ from stfem.adaptivity.start import started_mesh
 from stfem.adaptivity.trial import first_trial
 from stfem.checks import checked_share, checked_whole
 from stfem.estimators import Estimate, MeshEstimator
+from stfem.estimators.estimate import attributes
 from stfem.failures import SolverError
 from stfem.problems import Domain
 from stfem.solution import Solution
@@ -88,11 +89,11 @@ class WholeInterval:
         except SolverError as error:
             raise StoppedError(f"the run on {domain.mesh().size} cells ends: {error}") from error
         if search.best is None or search.size(result) < search.size(search.best[0]):
-            own = {entry.name: getattr(result, entry.name) for entry in fields(Estimate)}
+            own = attributes(result, Estimate)
             dofs = result.solution.values.size
             sizes = {"dofs": dofs, "dofs_mean": float(dofs), "changes": 0}
             own["facts"] = {**result.facts, "steps": result.solution.steps, **sizes}
-            parts = {entry.name: getattr(result.solution, entry.name) for entry in fields(Solution)}
+            parts = attributes(result.solution, Solution)
             solution = MarchedSolution(**parts, meshes=((0.0, domain),), repeatable=True)
             search.best = Estimate(**own), solution
         attempt = Attempt(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from math import comb
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from tqdm import tqdm
 from stfem.adaptivity.attempts import (
     Attempt,
     Search,
+    Searching,
     ToleranceCertificate,
     ToleranceError,
     WindowAttempt,
@@ -23,6 +24,7 @@ from stfem.adaptivity.meshing import too_small
 from stfem.adaptivity.trial import Trial
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
+from stfem.estimators.estimate import attributes
 from stfem.failures import keeping
 from stfem.meshes.quadrature import Array
 from stfem.problems import Domain, Problem
@@ -95,7 +97,7 @@ class MarchedSolution(Solution):
 
 
 @dataclass
-class MeshSearch:
+class MeshSearch(Searching):
     """The state of a search.
 
     Attributes
@@ -166,7 +168,7 @@ class MeshSearch:
                 f"the next mesh, of {cells} cells at degree {self.degree}, has {dofs} unknowns, beyond "
                 f"max_dofs={self.max_dofs}"
             )
-        if time.perf_counter() - self.started > self.max_seconds:
+        if self.elapsed > self.max_seconds:
             windows = [a for a in self.attempts if isinstance(a, WindowAttempt) and a.accepted]
             reached = windows[-1].stop if windows else 0.0
             raise StoppedError(
@@ -226,7 +228,7 @@ class MeshSearch:
             Then.
         """
         for node in nodes:
-            if time.perf_counter() - self.started > self.max_seconds:
+            if self.elapsed > self.max_seconds:
                 raise StoppedError(f"max_seconds={self.max_seconds:g} are over, at t = {node.time:.3g}")
             yield node
 
@@ -239,10 +241,9 @@ class MeshSearch:
             Where the callback asks for it, and for a bound that is not guaranteed.
         """
         self.attempts.append(attempt)
-        elapsed = time.perf_counter() - self.started
         self._bar.update()
         self._bar.set_postfix_str(
-            f"bound {attempt.bound:.3g}, {attempt.cells} cells, {attempt.dofs} unknowns, {elapsed:.3g} s"
+            f"bound {attempt.bound:.3g}, {attempt.cells} cells, {attempt.dofs} unknowns, {self.elapsed:.3g} s"
         )
         if not guaranteed and not self.unproved:
             raise StoppedError(
@@ -264,6 +265,6 @@ class MeshSearch:
         if self.best is None:
             return None
         estimate, solution = self.best
-        own = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
+        own = attributes(estimate, Estimate)
         own["facts"] = {**estimate.facts, **solution.facts}
         return ToleranceCertificate(**own, solution=solution, search=self._search(reason))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from stfem.adaptivity.attempts import ToleranceError
+from stfem.adaptivity.attempts import Searching, ToleranceError
 from stfem.adaptivity.marking import Marking, checked_cells, mark_dorfler
 from stfem.adaptivity.meshing import first_domain, too_small
 from stfem.adaptivity.refinement import refine
@@ -31,6 +31,7 @@ from stfem.checks import (
 )
 from stfem.determinism import deterministic
 from stfem.estimators import Estimate, MeshEstimator
+from stfem.estimators.estimate import attributes
 from stfem.failures import SolverError, keeping
 from stfem.problems import Domain, StationaryProblem
 from stfem.reconstruction.unstructured import TwoStage, TwoStageMixed
@@ -55,6 +56,8 @@ _RESOLVED = 1e-6
 _RISING, _WORSE = 8, 2.0
 #: Time grows like this power of the unknowns; sparse factors in two dimensions.
 _POWER = 1.5
+#: Bounds of a search, by norm.
+_NORMS = ("l2", "energy")
 #: Part of the seconds expected of a mesh that have to be left for it to be started.
 _SECONDS_LEFT = 0.5
 
@@ -90,12 +93,12 @@ def certify_stationary(
         "seconds_solve": solved - started,
         "seconds_estimate": time.perf_counter() - solved - estimate.facts["seconds_true_error"],
     }
-    own = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
+    own = attributes(estimate, Estimate)
     return StationaryCertificate(**own | {"facts": {**estimate.facts, **seconds}}, solution=solution)
 
 
 @dataclass
-class _Search:
+class _Search(Searching):
     """The state of a search."""
 
     problem: StationaryProblem
@@ -127,12 +130,12 @@ class _Search:
         with bar, keeping(self._interrupted):
             while not reason:
                 now = f"now {self._dofs(domain)} unknowns"
-                bar.set_postfix_str(f"bound {self._smallest:.3g}, {self._elapsed:.3g} s, {now}")
+                bar.set_postfix_str(f"bound {self.smallest:.3g}, {self.elapsed:.3g} s, {now}")
                 current, reason = self._attempt(domain)
                 bar.update()
                 stop = self.callback is not None and self.callback(self.attempts[-1]) is True
                 self.attempts[-1] = replace(self.attempts[-1], certificate=None)
-                if self.best is not None and self._smallest <= self.tol and not reason:
+                if self.best is not None and self.smallest <= self.tol and not reason:
                     return self._certificate(self.best, f"the bound is at most {self.tol:g}")
                 reason = reason or ("the callback asked for it" if stop else self._exhausted(current))
                 if not reason and current is not None:
@@ -142,15 +145,6 @@ class _Search:
 
     def _interrupted(self) -> StationaryToleranceCertificate | None:
         return None if self.best is None else self._certificate(self.best, "interrupted from the keyboard")
-
-    @property
-    def _elapsed(self) -> float:
-        return time.perf_counter() - self.started
-
-    @property
-    def _smallest(self) -> float:
-        """The smallest bound so far."""
-        return min((attempt.bound for attempt in self.attempts), default=math.inf)
 
     def _dofs(self, domain: Domain) -> int:
         return domain.mesh().size * math.comb(self.degree + domain.dim, domain.dim)
@@ -205,7 +199,7 @@ class _Search:
         if current is None:
             return ""
         latest = [attempt.bound for attempt in self.attempts[-_RISING:]]
-        if len(self.attempts) > _RISING and min(latest) > _WORSE * self._smallest:
+        if len(self.attempts) > _RISING and min(latest) > _WORSE * self.smallest:
             return f"bounds of the last {_RISING} meshes are larger than before: rounding errors grow"
         rounding = current.facts["rounding"]
         if rounding >= self.tol:
@@ -240,7 +234,7 @@ class _Search:
         dofs = self._dofs(domain)
         if dofs > self.max_dofs:
             return f"the next mesh has {dofs} unknowns, beyond max_dofs={self.max_dofs:g}"
-        left, expected = self.max_seconds - self._elapsed, 0.0
+        left, expected = self.max_seconds - self.elapsed, 0.0
         if self.attempts:
             last = self.attempts[-1]
             expected = last.seconds * (dofs / last.dofs) ** _POWER
@@ -261,7 +255,7 @@ class _Search:
         )
 
     def _certificate(self, best: StationaryCertificate, reason: str) -> StationaryToleranceCertificate:
-        own = {entry.name: getattr(best, entry.name) for entry in fields(StationaryCertificate)}
+        own = attributes(best, StationaryCertificate)
         return StationaryToleranceCertificate(**own, search=self._record(reason))
 
 
@@ -319,11 +313,11 @@ def certify_on_meshes(
         As `solve_stationary` and `estimate`.
     """
     checked_instance("problem", problem, StationaryProblem, "a StationaryProblem")
-    if not isinstance(norm, str):
-        raise TypeError(f"norm: expected a word such as 'l2', got {described(norm)}")
+    if not isinstance(norm, str) or norm not in _NORMS:
+        raise ValueError(f"norm: expected one of {', '.join(_NORMS)} without time, got {described(norm)}")
     for name, given in (("callback", callback), ("marking", marking)):
         if given is not None and not callable(given):
-            raise TypeError(f"{name}: expected a function, got {described(given)}")
+            raise TypeError(f"{name}: expected a function, got a {type(given).__name__}")
     checked_instance("options", options, (Mapping, type(None)), "arguments of solve_stationary")
     checked_instance("estimator", estimator, (MeshEstimator, type(None)), "a MeshEstimator")
     positive_number("max_dofs", max_dofs)

@@ -13,8 +13,6 @@ from stfem.stationary import StationaryCertificate
 
 __all__ = ["certify_without_time"]
 
-#: Bounds of a search, by norm.
-_NORMS = ("l2", "energy")
 #: Smallest tolerance and limit: any positive number.
 _LEAST = math.ulp(0.0)
 
@@ -52,11 +50,6 @@ def certify_without_time(
         if degree is None:
             raise TypeError("certify: expected a degree for a problem without time, got none")
         return certify_stationary(problem, degree=degree, cells=cells, estimator=estimator, options=options)
-    if chosen.get("norm", "l2") not in _NORMS:
-        raise ValueError(f"norm: expected one of {', '.join(_NORMS)} without time, got {chosen['norm']!r}")
-    for name in ("callback", "marking"):
-        if name in chosen and not callable(chosen[name]):
-            raise TypeError(f"{name}: expected a function, got a {type(chosen[name]).__name__}")
     for name in ("max_dofs", "max_seconds"):
         if name in chosen:
             chosen[name] = checked_number(name, chosen[name], "a limit", _LEAST)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from stfem.adaptivity.attempts import Attempt, Search, ToleranceCertificate, ToleranceError
+from stfem.adaptivity.attempts import Attempt, Search, Searching, ToleranceCertificate, ToleranceError
 from stfem.adaptivity.mesh_search import NORMS
 from stfem.adaptivity.prediction import Plan, Prediction, Scheme
 from stfem.estimators import Estimate
+from stfem.estimators.estimate import attributes
 from stfem.failures import SolverError, keeping
 from stfem.problems import Problem, Torus
 from stfem.solving import DEFAULT_CFL, Certificate, Estimator, certify, chosen_estimator
@@ -78,7 +79,7 @@ class _Watched:
 
 
 @dataclass
-class _Search:
+class _Search(Searching):
     """The state of a search."""
 
     problem: Problem
@@ -114,11 +115,11 @@ class _Search:
             while isinstance(plan, Plan):
                 dofs = scheme.dofs(plan.cells, plan.degree)
                 now = f"now {plan.cells} cells, degree {plan.degree}, {dofs} unknowns"
-                bar.set_postfix_str(f"bound {self._smallest:.3g}, {self._elapsed:.3g} s, {now}")
+                bar.set_postfix_str(f"bound {self.smallest:.3g}, {self.elapsed:.3g} s, {now}")
                 reason = self._attempt(plan)
                 bar.update()
                 stop = self.callback is not None and self.callback(self.attempts[-1]) is True
-                if self.best is not None and self._smallest <= self.tol and not reason:
+                if self.best is not None and self.smallest <= self.tol and not reason:
                     return self._certificate(self.best, f"the bound is at most {self.tol:g}")
                 if reason or stop:
                     plan = reason or "the callback asked for it"
@@ -129,15 +130,6 @@ class _Search:
 
     def _interrupted(self) -> ToleranceCertificate | None:
         return None if self.best is None else self._certificate(self.best, "interrupted from the keyboard")
-
-    @property
-    def _elapsed(self) -> float:
-        return time.perf_counter() - self.started
-
-    @property
-    def _smallest(self) -> float:
-        """The smallest bound so far."""
-        return min((attempt.bound for attempt in self.attempts), default=math.inf)
 
     @cached_property
     def size(self) -> float:
@@ -220,7 +212,7 @@ class _Search:
         patience = 1 if self.tol < prediction.floor else 2
         before = min((a.bound for a in self.attempts[:-patience]), default=math.inf)
         if prediction.was_good and min(a.bound for a in self.attempts[-patience:]) > _GAIN * before:
-            small = self._smallest < _ROUNDING * prediction.floor
+            small = self.smallest < _ROUNDING * prediction.floor
             reached = ", which has reached the size of rounding errors" if small else ""
             return f"finer grids no longer lower the bound{reached}"
         plans = prediction.grids()
@@ -263,7 +255,7 @@ class _Search:
                     )
                     continue
                 plan = replace(plan, cells=most, bound=expected)
-            left = self.max_seconds - self._elapsed
+            left = self.max_seconds - self.elapsed
             if _SECONDS_LEFT * plan.seconds > left or left <= 0.0:
                 reason = reason or (
                     f"the next run, of {plan.cells} cells per direction at degree {plan.degree}, takes about "
@@ -278,7 +270,7 @@ class _Search:
         return Search(tol=self.tol, norm=self.norm, attempts=tuple(self.attempts), reason=reason)
 
     def _certificate(self, best: Certificate, reason: str) -> ToleranceCertificate:
-        own = {entry.name: getattr(best, entry.name) for entry in fields(Certificate)}
+        own = attributes(best, Certificate)
         return ToleranceCertificate(**own, search=self._search(reason))
 
 

@@ -17,6 +17,11 @@ from stfem.spaces.stencil import Array
 _ROUNDING = 1e-6
 
 
+def attributes(value: Any, kind: type) -> dict[str, Any]:
+    """What a dataclass of some kind holds, by name: to make another, or one of a derived kind."""
+    return {entry.name: getattr(value, entry.name) for entry in fields(kind)}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """A-posteriori error bound of one computation.
@@ -126,10 +131,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and strings, ready for JSON."""
-        result: dict[str, Any] = {}
-        for entry in fields(Estimate):
-            value = getattr(self, entry.name)
-            result[entry.name] = plain(value)
+        result = {name: plain(value) for name, value in attributes(self, Estimate).items()}
         result["guaranteed"] = self.guaranteed
         result["effectivity"] = self.effectivity
         result["effectivity_energy"] = self.effectivity_energy

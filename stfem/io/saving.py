@@ -13,6 +13,7 @@ import numpy as np
 
 from stfem.checks import checked_instance
 from stfem.estimators import Estimate
+from stfem.estimators.estimate import attributes
 from stfem.fluxes import ConvectiveFlux, InteriorPenalty
 from stfem.io import container
 from stfem.io.checks import check_estimate, check_levels
@@ -198,8 +199,7 @@ def _node(saved: Mapping[str, Any]) -> Node:
 def save_estimate(estimate: Estimate, path: str | Path) -> Path:
     """Write all fields of an estimate; see `Estimate.save`."""
     checked_instance("estimate", estimate, Estimate, "an Estimate")
-    content = {entry.name: getattr(estimate, entry.name) for entry in fields(Estimate)}
-    return container.write(path, "estimate", content)
+    return container.write(path, "estimate", attributes(estimate, Estimate))
 
 
 def load_estimate(path: str | Path) -> Estimate:
