@@ -300,7 +300,7 @@ def burst(x, t):
     return np.sin(TURN * x[0]) / np.abs(t - 0.6) ** 1.5
 
 
-@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.filterwarnings("ignore:divide by zero")  # of the source, a function of the user
 def test_a_run_that_fails_keeps_what_it_reached():
     problem = stfem.Problem(AdvectionDiffusion(0.2, 1e-3), stfem.Torus(1.0), sine(TURN), 1.0, source=burst)
     with pytest.raises(stfem.SolverError) as found:
